@@ -6,6 +6,7 @@ format.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -119,6 +120,55 @@ class Table:
     apart: int = 0
 
 
+class PlotRow(NamedTuple):
+    """A row of a plot: what it is of, and a cell for each of the plot's columns."""
+
+    label: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A chart with its numbers: the page draws it as SVG and `figures` for print."""
+
+    kind: ChartKind
+    title: str
+    axis: str
+    columns: tuple[Column, ...]
+    rows: tuple[PlotRow, ...]
+    lines: Mapping[str, float] = field(default_factory=dict)
+
+    def span(self, more: Iterable[float] = (), *, intervals: bool = True) -> tuple[float, float]:
+        """The least and greatest of its values, of their intervals and of `more`; (0, 1) without any."""
+        numbers = [*more]
+        for cell in (cell for row in self.rows for cell in row.cells):
+            if (value := number_of(cell)) is not None:
+                numbers += [value, *(end for end in (cell.low, cell.high) if intervals and end is not None)]
+        return (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
+
+    def references(self, *, intervals: bool = True) -> tuple[dict[str, float], dict[str, float]]:
+        """Its lines near the values, and those so far off that drawing them would press the values together."""
+        low, high = self.span(intervals=intervals)
+        reach = high - low or abs(high) or 1.0
+        near = {name: at for name, at in self.lines.items() if low - reach <= at <= high + reach}
+        return near, {name: at for name, at in self.lines.items() if name not in near}
+
+
+def plot(table: Table, chart: Chart) -> Plot:
+    """A chart of the table with its numbers; columns that the table lacks are left out."""
+    index = {one.id: place for place, one in enumerate(table.columns)}
+    places = [index[name] for name in chart.values if name in index]
+    at = index[chart.label]
+    # Text columns before the label tell more of what a row is.
+    named = [*(place for place in range(at) if table.columns[place].unit == "text"), at]
+    rows = tuple(
+        PlotRow(" · ".join(str(row[place].value) for place in named), tuple(row[place] for place in places))
+        for row in table.rows[: chart.first]
+    )
+    columns = tuple(table.columns[place] for place in places)
+    return Plot(chart.kind, chart.title, chart.axis, columns, rows, chart.lines)
+
+
 @dataclass(frozen=True, slots=True)
 class Analysis:
     """One question asked of the scores. `shows` and `cannot` are sentences made from the numbers.
@@ -206,6 +256,13 @@ def as_cell(value: Any) -> Cell:
     if isinstance(value, np.generic):
         value = value.item()
     return Cell(None if isinstance(value, float) and np.isnan(value) else value)
+
+
+def number_of(cell: Cell) -> float | None:
+    """The cell's value if it is a finite number."""
+    value = cell.value
+    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if plain and math.isfinite(value) else None  # type: ignore[arg-type]
 
 
 def known(value: float) -> float | None:

@@ -4,9 +4,10 @@
 is imported only when something is drawn. Computes no statistic of its own.
 """
 
-from attunebench.figures.catalogue import FIGURES, Entry, draw, entry, require_matplotlib
-from attunebench.figures.model import Look, Picture, Skipped
+from attunebench.figures.catalogue import FIGURES, Entry, Skipped, draw, entry, require_matplotlib
+from attunebench.figures.drawing import Picture
 from attunebench.figures.saving import CAPTIONS, Format, captions, render, write
+from attunebench.figures.source import Look
 
 __all__ = [
     "CAPTIONS",

@@ -1,28 +1,28 @@
-"""Where figures take their numbers from: the tables of the analyses, read as arrays, and each model's looks.
+"""Where figures take their numbers from: the tables of the analyses, so that a figure shows what the table says.
 
-So a figure shows what the table says. Computes no statistic and draws nothing.
+Computes no statistic and draws nothing.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Literal
 
 from attunebench import analyses
-from attunebench.analyses.base import NOTHING_SCORED, Settings, Subject, in_mode, primary_mode, value_of
+from attunebench.analyses.base import NOTHING_SCORED, Settings, Subject, best_first, in_mode, primary_mode
 from attunebench.analyses.palette import Style, palette
 from attunebench.analyses.sampling import Sampling
-from attunebench.analyses.table import Analysis, Cell, Table
-from attunebench.figures.model import LackingError, Look
+from attunebench.analyses.table import Analysis, Cell, Missing, Table
+from attunebench.metrics.registry import REGISTRY
 from attunebench.scores.table import ScoreTable
 from attunebench.text import printable
 
-Floats = NDArray[np.float64]
+Width = Literal["single", "double"]
+INCHES: dict[Width, float] = {"single": 89 / 25.4, "double": 183 / 25.4}
+"""One column and two of a journal's page, 89 and 183 mm."""
 
 SUMMARY = Style("#000000", "#FFFFFF", "bar", ())
 """The looks of a row over all models, and of a reference."""
@@ -30,44 +30,19 @@ _LONGEST_NAME = 26
 
 
 @dataclass(frozen=True, slots=True)
-class Points:
-    """A column of a table: values with their intervals, NaN where undefined; `small` is too little for a claim."""
+class Look:
+    """How figures are drawn: how wide, and how many dots an inch has in a raster format."""
 
-    value: Floats
-    low: Floats
-    high: Floats
-    n: NDArray[np.int64]
-    small: NDArray[np.bool_]
-    marks: tuple[str, ...]
-
-    @classmethod
-    def of(cls, cells: Sequence[Cell]) -> Points:
-        return cls(
-            np.array([value_of(cell) for cell in cells]),
-            np.array([np.nan if cell.low is None else cell.low for cell in cells]),
-            np.array([np.nan if cell.high is None else cell.high for cell in cells]),
-            np.array([cell.n or 0 for cell in cells], dtype=np.int64),
-            np.array([cell.small for cell in cells], dtype=bool),
-            tuple(cell.mark for cell in cells),
-        )
-
-    @classmethod
-    def bare(cls, value: Floats, low: Floats | None = None, high: Floats | None = None) -> Points:
-        """Values of arrays, with their intervals if they have any."""
-        gap = np.full_like(value, np.nan)
-        none = np.zeros(value.shape, dtype=np.int64)
-        ends = (gap if low is None else low, gap if high is None else high)
-        return cls(value, *ends, none, none.astype(bool), ("",) * len(value))
+    width: Width = "double"
+    dpi: int = 300
 
     @property
-    def known(self) -> NDArray[np.bool_]:
-        return ~np.isnan(self.value)
+    def inches(self) -> float:
+        return INCHES[self.width]
 
-    def take(self, order: Sequence[int]) -> Points:
-        """The points at these positions."""
-        rows = np.array(order, dtype=np.intp)
-        marks = tuple(self.marks[i] for i in order)
-        return Points(self.value[rows], self.low[rows], self.high[rows], self.n[rows], self.small[rows], marks)
+    @property
+    def wide(self) -> bool:
+        return self.width == "double"
 
 
 @dataclass(frozen=True)
@@ -77,25 +52,28 @@ class Source:
     study: ScoreTable
     settings: Settings
     look: Look = field(default_factory=Look)
-    made: dict[tuple[str, str | None], Analysis] = field(default_factory=dict)
+    _made: dict[str, Analysis] = field(default_factory=dict)
 
-    def analysis(self, name: str, mode: str | None = None) -> Analysis:
-        """An analysis, made once. `LackingError` with its own words where the scores cannot give it."""
-        key = (name, mode or self.settings.mode)
-        if key not in self.made:
-            settings = replace(self.settings, mode=key[1], metrics=())
-            self.made[key] = analyses.analyse(name, Subject(self.study, settings))
-        found = self.made[key]
+    def analysis(self, name: str) -> Analysis:
+        """An analysis, made once; Missing, with its own reason, where it has no table."""
+        if name not in self._made:
+            self._made[name] = analyses.analyse(name, Subject(self.study, self.settings))
+        found = self._made[name]
         if found.missing or not found.tables:
-            raise LackingError(found.missing or "The analysis of these scores has no table.")
+            raise Missing(found.missing or "The analysis of these scores has no table.")
         return found
 
-    def table(self, name: str, table_id: str, mode: str | None = None) -> Table:
-        """A table of an analysis; `LackingError` where it is not there or empty."""
-        for table in self.analysis(name, mode).tables:
+    def table(self, name: str, table_id: str) -> Table:
+        """A table of an analysis; Missing where it is not there or empty."""
+        for table in self.analysis(name).tables:
             if table.id == table_id and table.rows:
                 return table
-        raise LackingError(f"The analysis {name} has nothing of this for these scores.")
+        raise Missing(f"The analysis {name} has nothing of this for these scores.")
+
+    def caption(self, lead: str, name: str, *tables: Table) -> tuple[str, ...]:
+        """A caption: `lead` says how to read the figure, the rest is said by the analysis and the tables shown."""
+        found = self.analysis(name)
+        return (lead, *(table.caption for table in tables), found.shows, found.cannot)
 
     @property
     def mode(self) -> str:
@@ -108,11 +86,16 @@ class Source:
         return (self.settings.mode,) if self.settings.mode else self.study.modes
 
     def models(self, mode: str | None = None) -> ScoreTable:
-        """The models of a mode with the conversations that at least one has; `LackingError` where there are none."""
+        """The models of a mode by falling Composite, with the conversations that at least one has; Missing without
+        any."""
         chosen = in_mode(self.study, mode or self.mode, self.settings)
         if not chosen.groups:
-            raise LackingError(NOTHING_SCORED)
-        return chosen
+            raise Missing(NOTHING_SCORED)
+        return chosen.with_groups([chosen.groups[place] for place in best_first(self.means(chosen, "composite"))])
+
+    def means(self, study: ScoreTable, metric_id: str) -> list[Cell]:
+        """A metric's mean per group with its interval, as the tables of all analyses have it."""
+        return Sampling.of(study, self.settings).cells(study.values(metric_id), of=metric_id)
 
     @cached_property
     def styles(self) -> Mapping[str, Style]:
@@ -127,7 +110,7 @@ class Source:
 
     def shortened(self, labels: Sequence[str]) -> tuple[str, ...]:
         """A sentence for the caption that gives the full names of those that were shortened; () for none."""
-        cut = [(self.names[label], label) for label in dict.fromkeys(labels) if "…" in self.names[label]]
+        cut = [(self.names[label], label) for label in dict.fromkeys(labels) if "…" in self.names.get(label, "")]
         if not cut:
             return ()
         return ("Shortened names: " + "; ".join(f"{short} is {printable(label, 200)}" for short, label in cut) + ".",)
@@ -177,49 +160,34 @@ def _where_they_differ(name: str, alike: Sequence[str], longest: int) -> str:
     return f"{name[:head]}…{rest if len(rest) <= room else rest[: room - 1] + '…'}"
 
 
-def column(table: Table, column_id: str) -> list[Cell]:
+def cells(table: Table, column_id: str) -> list[Cell]:
     """The cells of a column."""
-    at = position(table, column_id)
+    at = [one.id for one in table.columns].index(column_id)
     return [row[at] for row in table.rows]
 
 
-def points(table: Table, column_id: str) -> Points:
-    """A column as arrays."""
-    return Points.of(column(table, column_id))
+def has(table: Table, *column_ids: str) -> bool:
+    """Whether the table has the columns."""
+    return set(column_ids) <= {one.id for one in table.columns}
 
 
-def words(table: Table, column_id: str) -> list[str]:
-    """A column of words."""
-    return [str(cell.value) for cell in column(table, column_id)]
+def unit_words(metric_id: str) -> str:
+    """What a metric is counted in, for an axis."""
+    card = REGISTRY[metric_id]
+    if card.unit == "points":
+        return f"points of {card.high:g}"
+    if (card.low, card.high) == (0, 1):
+        return "share" if card.unit == "share" else "0 to 1"
+    return f"{card.low:g} to {card.high:g}".replace("-", "−")
 
 
-def position(table: Table, column_id: str) -> int:
-    """Where a column stands in the rows."""
-    return next(at for at, one in enumerate(table.columns) if one.id == column_id)
-
-
-def has(table: Table, column_id: str) -> bool:
-    """Whether the table has the column."""
-    return any(one.id == column_id for one in table.columns)
-
-
-def means(study: ScoreTable, metric_id: str, settings: Settings) -> Points:
-    """A metric's mean per group with its interval, as the tables of all analyses have it."""
-    sampling = Sampling.of(study, settings)
-    return Points.of(sampling.cells(study.values(metric_id), of=metric_id))
-
-
-def n_text(counts: NDArray[np.int64], noun: str = "conversations") -> str:
-    """ "n = 66 conversations", "n = 60–66 conversations" over those that have any."""
-    some = counts[counts > 0]
-    if not some.size:
+def n_text(over: Iterable[Cell], noun: str = "conversations") -> str:
+    """ "n = 66 conversations", "n = 60–66 conversations": what values are over, or the counts of a column of counts."""
+    counts = [cell.value if cell.n is None and isinstance(cell.value, int) else cell.n for cell in over]
+    some = [count for count in counts if count]
+    if not some:
         return "n = 0"
-    low, high = int(some.min()), int(some.max())
+    low, high = min(some), max(some)
     if high == 1:
         noun = noun.removesuffix("s")
     return (f"n = {low:,} {noun}" if low == high else f"n = {low:,}–{high:,} {noun}").strip()
-
-
-def counts(table: Table, column_id: str) -> NDArray[np.int64]:
-    """A column of counts; 0 where one is undefined."""
-    return np.nan_to_num(points(table, column_id).value).astype(np.int64)

@@ -12,7 +12,6 @@ from attunebench.metrics.registry import Metric, cards_of
 from attunebench.reports.model import Group, Section
 from attunebench.reports.notes import judges_of
 from attunebench.reports.rows import BLOCKS, pooled_rows, rows_of, stands_beside
-from attunebench.reports.source import mapping
 
 _INSTRUMENTS = {
     "moodShiftTags": ("the emotions tagged in each turn", ("emotion_", "neutral_")),
@@ -64,8 +63,7 @@ def _study_map(codebook: Codebook, cards: Sequence[Metric], groups: Sequence[Gro
 
 def _category_map(codebook: Codebook, groups: Sequence[Group], block: str) -> Section:
     """Pooled answers by the codebook's category of the question, with the branch that each category stands for."""
-    counted = [mapping(mapping(group.pooled.get(block)).get("by_category")) for group in groups]
-    categories = sorted({str(name) for found in counted for name in found})
+    categories = sorted({name for group in groups for name in group.pooled.get(block, {}).get("by_category", {})})
     pairs = [(name, codebook.category_branches.get(name)) for name in categories]
     mapped = ", ".join(f"{name.replace('_', ' ')} → {branch or 'no branch'}" for name, branch in pairs)
     return Section(

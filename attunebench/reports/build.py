@@ -5,32 +5,39 @@ Owns the choice and the grouping of rows. Reads no file, draws nothing, computes
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from attunebench.analyses.base import SMALL, Settings
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.rates import percent
 from attunebench.metrics.registry import REGISTRY, Metric, cards_of, metric
 from attunebench.published import rules_of
 from attunebench.reports import branches, notes, servers
-from attunebench.reports.model import PRIMARY_MODE, Estimate, Group, Reference, Report, Section
-from attunebench.reports.rows import pooled_rows, rows_of, stands_beside
+from attunebench.reports.model import (
+    PRIMARY_MODE,
+    Estimate,
+    Group,
+    Reference,
+    Report,
+    Section,
+    Standing,
+    read_groups,
+    read_references,
+    settings_of,
+    validated,
+)
+from attunebench.reports.rows import SECTIONS, pooled_rows, rows_of, stands_beside
 from attunebench.reports.skills import skill_section
-from attunebench.reports.source import mapping, participants_of, read_groups, read_references
-from attunebench.reports.standings import with_standings
 from attunebench.text import counted
+
+if TYPE_CHECKING:
+    from attunebench.comparison import Ranking
 
 By = Literal["branch"]
 
-_SECTIONS = {
-    "pillar": ("Composite and pillars", "The one overall score (0–100) and the three pillars (0–1) that make it."),
-    "turn": ("Turn by turn", "Agreement with the person's own labels of each turn, averaged over a conversation."),
-    "conversation": ("Conversation-wide", "Agreement with what the person said after the talk about the whole of it."),
-    "draft": ("Drafted replies", "The replies that the model wrote itself. Not part of the Composite."),
-    "diagnostic": ("Diagnostics", "Helps to see why a score is as it is. Not part of the Composite."),
-    "released": ("Released scorer only", "What only the released scorer computes. Not part of the Composite."),
-}
 _ALWAYS = ("pillar", "turn", "conversation", "released")
 _ORIGIN = {"ground_truth": "labels from", "results": "results from", "attunebench_version": "scored by attunebench"}
 
@@ -50,9 +57,8 @@ def build_report(
     `skill_against` names a reference or built-in baseline of the scores, against which a section shows skill. Raises
     UsageError for an unknown metric id or baseline and DataError for scores that are not of the format.
     """
-    groups = read_groups(scores)
-    references = read_references(scores)
-    metadata = mapping(scores.get("metadata"))
+    scores = validated(scores)
+    groups, references, metadata = read_groups(scores), read_references(scores), scores["metadata"]
     rules = rules_of(metadata)
     cards = cards_of(rules)
     chosen = [cards.get(card.id, card) for card in map(metric, dict.fromkeys(metrics or ()))]
@@ -65,7 +71,7 @@ def build_report(
     ranked = any(section.leaderboard and section.rows for section in sections)
     remarks = () if any(section.leaderboard for section in sections) else servers.remarks_of(groups)
     if ranked:
-        groups, explained = with_standings(groups, scores)
+        groups, explained = _with_standings(groups, scores)
         sections = [
             replace(section, notes=(*explained, *section.notes)) if section.leaderboard else section
             for section in sections
@@ -91,7 +97,7 @@ def _beside(section: Section, references: Sequence[Reference]) -> Section:
 
 
 def _sections(groups: Sequence[Group], cards: Sequence[Metric], show_all: bool, *, narrowed: bool) -> list[Section]:
-    placed: dict[str, list[Metric]] = {name: [] for name in _SECTIONS}
+    placed: dict[str, list[Metric]] = {name: [] for name in SECTIONS}
     for card in cards:
         placed["turn" if stands_beside(card) and not narrowed else card.group].append(card)
     sections = []
@@ -121,7 +127,7 @@ def _pooled(groups: Sequence[Group], show_all: bool) -> Section:
 
 
 def _section(name: str, cards: Sequence[Metric], groups: Sequence[Group], *, keep_empty: bool) -> Section:
-    title, explanation = _SECTIONS[name]
+    title, explanation = SECTIONS[name]
     rows = rows_of(cards, groups)
     shown = rows if keep_empty else tuple(row for row in rows if row.status == "canonical" or row.measured)
     absent = [row.label for row in rows if row not in shown and not REGISTRY[row.id].optional]
@@ -143,7 +149,8 @@ def _summary(groups: Sequence[Group], scores: Mapping[str, Any], metadata: Mappi
     modes = {group.mode: f"{group.mode} (primary)" if group.mode == PRIMARY_MODE else group.mode for group in groups}
     met = frozenset[str]().union(*(group.conversations for group in groups))
     conversations = len(met) or max(group.n for group in groups)
-    people = participants_of(scores) or max(group.participants or 0 for group in groups)
+    people = len({entry["participant_id"] for entry in scores["conversations"]} - {None})
+    people = people or max(group.participants or 0 for group in groups)
     of_people = f" of {counted(people, 'participant')}" if people else ""
     scope = f"{', '.join(who) if models else counted(len(names), 'model')} · mode {', '.join(modes.values())}"
     what = f"{scope} · {counted(conversations, 'conversation')}{of_people} · rules {rules_of(metadata)}"
@@ -159,3 +166,42 @@ def _coverage(groups: Sequence[Group]) -> str:
     expected = [group.expected for group in groups if group.expected is not None]
     parts = [f"scored {scored}" + (f" of {max(expected)}" if expected else "")]
     return " · ".join([*parts, f"answered {answered}"] if rates else parts)
+
+
+def _with_standings(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple[tuple[Group, ...], tuple[str, ...]]:
+    """The groups with their standing by Composite among the models of their mode, and sentences that explain it.
+
+    As `compare` ranks them by default, whatever number of resamples the intervals of the scores have: models, or
+    baselines where there is no model. A mode with a single one has no standings, nor have scores of so few
+    conversations that nothing could be claimed.
+    """
+    from attunebench.comparison import tiers_of
+    from attunebench.scores.loading import score_table
+
+    if max(Counter(group.mode for group in groups).values()) < 2 or not scores["conversations"]:
+        return tuple(groups), ()
+    if sorted(group.n for group in groups)[-2] < SMALL:
+        sentence = f"No tiers: under {SMALL} conversations are too few to claim that one model is better than another."
+        return tuple(groups), (sentence,)
+    table = score_table(scores).models()
+    settings = replace(settings_of(scores["metadata"]), resamples=Settings().resamples)
+    parts = [part for mode in table.modes if len((part := table.of_mode(mode)).groups) > 1]
+    rankings = [tiers_of(part, "composite", settings) for part in parts]
+    found = {}
+    for ranking in rankings:
+        for i in (place for members in ranking.tiers for place in members):
+            tier = None if ranking.small else int(ranking.tier[i])
+            found[ranking.groups[i].key] = Standing(tier, int(ranking.stability.low[i]), int(ranking.stability.high[i]))
+    placed = tuple(replace(group, standing=found.get(group.key)) for group in groups)
+    return placed, (_explained(rankings),) if found else ()
+
+
+def _explained(rankings: Sequence[Ranking]) -> str:
+    counts = " and ".join(counted(tests, "pair") for tests in sorted({ranking.pairs.tests for ranking in rankings}))
+    small = any(ranking.small for ranking in rankings)
+    none = " – is too few conversations or participants in common for a claim." if small else ""
+    return (
+        "Tier: models that do not differ significantly from the first of their tier share it (Holm over "
+        f"{counts}, α {rankings[0].pairs.alpha:g}); in brackets the places that resampled conversations give.{none} "
+        "`attune-bench compare` shows the pairs."
+    )

@@ -7,16 +7,8 @@ import textwrap
 
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY, Metric, metric
-from attunebench.reports.rows import explain_pooled
+from attunebench.reports.rows import SECTIONS, explain_pooled
 
-_GROUPS = {
-    "pillar": "Composite and pillars",
-    "turn": "turn by turn",
-    "conversation": "conversation-wide",
-    "draft": "drafted replies",
-    "diagnostic": "diagnostics",
-    "released": "released scorer only",
-}
 _STATUSES = {
     "canonical": "canonical: it enters the Composite",
     "alongside": "alongside: published beside the Composite, not part of it",
@@ -49,7 +41,7 @@ def explain(metric_id: str, *, width: int | None = None) -> str:
         **({"Symbols": SYMBOLS} if _SYMBOL.search(card.definition) else {}),
         "Range": f"{card.low:g} to {card.high:g} ({card.unit})",
         "How to read": _reading(card),
-        "Shown under": _GROUPS[card.group],
+        "Shown under": SECTIONS[card.group][0],
         "Status": _STATUSES[card.status],
         "Source": card.source,
     }
@@ -65,8 +57,8 @@ def _list(width: int) -> str:
     widest = max(map(len, REGISTRY)) + 2 * _INDENT
     indent = " " * (widest if width >= 2 * widest else 2 * _INDENT)
     blocks = []
-    for group, title in _GROUPS.items():
-        lines = [title[0].upper() + title[1:]]
+    for group, (title, _) in SECTIONS.items():
+        lines = [title]
         for card in (card for card in REGISTRY.values() if card.group == group):
             head = " " * _INDENT + card.id
             meaning = textwrap.wrap(card.meaning, width, initial_indent=indent, subsequent_indent=indent)

@@ -7,7 +7,6 @@ from typing import Any
 
 from attunebench.errors import DataError
 from attunebench.published import mixed_rules, rules_of
-from attunebench.reports.source import mapping
 from attunebench.scores import AggregateEntry, Scores
 from attunebench.scores.checks import require_shape
 
@@ -42,8 +41,8 @@ def merged_scores(parts: Sequence[Scores], files: Sequence[str]) -> Scores:
     first = min(parts, key=lambda part: "published" in part["metadata"])
     left_out: dict[str, list[Any]] = {}
     for part in parts:
-        for why, entries in mapping(part.get("left_out")).items():
-            left_out.setdefault(why, []).extend(entries if isinstance(entries, list) else ())
+        for why, entries in part.get("left_out", {}).items():
+            left_out.setdefault(why, []).extend(entries)
     joined = {
         key: [entry for part in parts for entry in part["metadata"].get(key) or ()] for key in ("settings", "published")
     }

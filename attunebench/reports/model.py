@@ -1,14 +1,23 @@
 """What a report is before it is drawn: sections of metrics (rows) by groups (columns), and what is said beside them.
 
-Knows no metric's name and no output format.
+Groups and references are read from validated scores (spec 5.3). Knows no output format.
 """
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from attunebench.analyses.base import Settings
+from attunebench.constants import MODES
+from attunebench.errors import DataError
+from attunebench.judging import judges_named
+from attunebench.metrics.registry import below_chance, no_reference
+from attunebench.published import BY_SE
+from attunebench.scores.checks import group_key, require_shape
 from attunebench.text import UNDEFINED
 
 NO_INTERVAL = f"[{UNDEFINED}]"
@@ -167,3 +176,93 @@ class Report:
     sections: tuple[Section, ...]
     references: tuple[Reference, ...] = ()
     rules: str = "attunebench"
+
+
+def validated(scores: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The scores, which fit their schema and hold aggregates; DataError for any others."""
+    scores = {"metadata": {}, "conversations": [], "aggregates": [], **scores}
+    require_shape(scores, "The scores")
+    if not scores["aggregates"]:
+        raise DataError("The scores hold no aggregates, so there is nothing to report; run `attune-bench score` again.")
+    return scores
+
+
+def read_groups(scores: Mapping[str, Any]) -> tuple[Group, ...]:
+    """The groups, the primary mode first and within a mode by falling Composite, undefined ones last."""
+    settings = {group_key(entry): entry for entry in scores["metadata"].get("settings") or ()}
+    ids: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    for entry in scores["conversations"]:
+        ids[group_key(entry)].add(entry["conversationId"])
+    groups = []
+    for entry in scores["aggregates"]:
+        key = group_key(entry)
+        groups.append(_group(entry, settings.get(key, {}), frozenset(ids[key]), scores["metadata"]))
+    return tuple(sorted(groups, key=_rank))
+
+
+def _group(
+    entry: Mapping[str, Any], made: Mapping[str, Any], conversations: frozenset[str], metadata: Mapping[str, Any]
+) -> Group:
+    coverage, observed, variants = entry.get("coverage") or {}, made.get("observed") or {}, made.get("variants") or ()
+    judges = dict.fromkeys(judge for variant in variants for judge in judges_named(variant))
+    values = {metric: _estimate(value) for metric, value in entry["metrics"].items()}
+    sample = coverage.get("sample")
+    return Group(
+        *group_key(entry),
+        n=entry.get("n_conversations") or coverage.get("scored") or 0,
+        participants=entry.get("n_participants"),
+        expected=coverage.get("expected"),
+        unscored={why: tuple(ids) for why in ("skipped", "duplicated", "missing") if (ids := coverage.get(why))},
+        sample=(sample["reached"], sample["seed"]) if sample else None,
+        answered=values["answered_rate"].mean if "answered_rate" in values else None,
+        incomplete=entry.get("composite_incomplete", 0),
+        judges=tuple(judges) or strings(metadata.get("judges")),
+        settings=tuple(variants),
+        conversations=conversations,
+        values=values,
+        by_se=any(value.get("ci_method") == BY_SE for value in entry["metrics"].values()),
+        pooled={block: counts for block, counts in entry.get("pooled", {}).items() if counts},
+        models_reported=observed.get("models_reported") or {},
+        providers_reported=observed.get("providers_reported") or {},
+        structured_used=observed.get("structured_used") or {},
+        adapted=observed.get("adapted") or {},
+    )
+
+
+def _rank(group: Group) -> tuple[int, str, float, str, str]:
+    mode = MODES.index(group.mode) if group.mode in MODES else len(MODES)
+    composite = group.values["composite"].mean if "composite" in group.values else None
+    return mode, group.mode, math.inf if composite is None else -composite, group.model, group.provider
+
+
+def read_references(scores: Mapping[str, Any]) -> tuple[Reference, ...]:
+    """The references in the order of the scores, as far as they stand; none where an older version made them."""
+    references = []
+    for entry in scores.get("references") or ():
+        values = {metric: _estimate(value) for metric, value in entry["metrics"].items()}
+        low = [metric for metric, estimate in values.items() if below_chance(metric, estimate.mean)]
+        meaning = " ".join(filter(None, (entry["meaning"], no_reference(low))))
+        values |= dict.fromkeys(low, Estimate())
+        references.append(Reference(entry["id"], entry["label"], meaning, entry.get("n_conversations", 0), values))
+    return tuple(references)
+
+
+def _estimate(value: Mapping[str, Any]) -> Estimate:
+    low, high = value.get("ci_low"), value.get("ci_high")
+    if low == high:
+        low = high = None  # of one value, as older versions wrote it: it could not be estimated
+    return Estimate(value.get("mean"), value.get("n", 0), value.get("se"), low, high)
+
+
+def settings_of(metadata: Mapping[str, Any]) -> Settings:
+    """Settings with the seed, resamples and unit of resampling by which the scores were made, as far as they say."""
+    made = metadata.get("intervals") or {}
+    known = {name: made[name] for name in ("seed", "resamples") if name in made}
+    return Settings(**known, by_participant=made.get("unit") == "participant")
+
+
+def strings(value: object) -> tuple[str, ...]:
+    """The texts of a list that the schema does not declare; a single text is a list of one."""
+    if isinstance(value, str):
+        return (value,)
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()

@@ -12,8 +12,7 @@ from typing import Any
 from attunebench.metrics.rates import ANSWERED_ENOUGH, percent
 from attunebench.published import published_remarks, rules_of
 from attunebench.reports import servers
-from attunebench.reports.model import NO_INTERVAL, PRIMARY_MODE, Group, Reference
-from attunebench.reports.source import finite, mapping, strings
+from attunebench.reports.model import NO_INTERVAL, PRIMARY_MODE, Group, Reference, strings
 from attunebench.text import counted, listed
 
 _MUST_AGREE = {
@@ -33,14 +32,14 @@ _SHORT_HASH = 12
 
 def warnings_of(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple[str, ...]:
     """Sentences to read before any number, the most misleading trouble first."""
-    metadata = mapping(scores.get("metadata"))
+    metadata = scores["metadata"]
     found = [
         _released(metadata),
         _by_se(groups),
         _unanswered(groups),
         _demonstration(metadata),
         _uncovered(groups),
-        _left_out(mapping(scores.get("left_out"))),
+        _left_out(scores.get("left_out", {})),
         votes_left_out(metadata),
         *servers.warnings_of(groups),
         *(_mixed(groups, key, what) for key, what in _MUST_AGREE.items()),
@@ -52,7 +51,7 @@ def warnings_of(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple[str
 
 def notes_of(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple[str, ...]:
     """Sentences to have at hand after the numbers."""
-    metadata = mapping(scores.get("metadata"))
+    metadata = scores["metadata"]
     found = [_different_conversations(groups), _incomplete(groups), _bertscore(metadata), _intervals(metadata)]
     found += published_remarks(metadata)
     return tuple(sentence for sentence in found if sentence)
@@ -146,7 +145,7 @@ def _left_out(left_out: Mapping[str, Any]) -> str | None:
     parts = []
     for key, what in _LEFT_OUT.items():
         files: list[str] = []
-        for entry in map(mapping, left_out[key] if isinstance(left_out.get(key), list) else ()):
+        for entry in left_out.get(key, ()):
             files += strings(entry.get("files")) or (str(entry.get("file", "one without a name")),)
         if files:
             parts.append(f"{what} ({listed(files)})")
@@ -155,11 +154,10 @@ def _left_out(left_out: Mapping[str, Any]) -> str | None:
 
 def votes_left_out(metadata: Mapping[str, Any]) -> str | None:
     """That some votes do not count: ratings on different scales are never averaged."""
-    entries = metadata.get("votes_left_out")
     parts = [
-        f"{entry.get('em_model')} ({entry.get('mode')}) {entry.get('judge_scale')} scale, in "
-        f"{counted(int(finite(entry.get('n_results')) or 0), 'result')}"
-        for entry in map(mapping, entries if isinstance(entries, list) else ())
+        f"{entry['em_model']} ({entry['mode']}) {entry['judge_scale']} scale, in "
+        f"{counted(entry['n_results'], 'result')}"
+        for entry in metadata.get("votes_left_out") or ()
     ]
     if not parts:
         return None
@@ -173,7 +171,7 @@ def _mixed(groups: Sequence[Group], key: str, what: str) -> str | None:
     users: dict[str, dict[str, None]] = defaultdict(dict)
     for group in groups:
         for variant in group.settings:
-            value = variant.get(key, mapping(variant.get("parameters")).get(key))
+            value = variant.get(key, (variant.get("parameters") or {}).get(key))
             if isinstance(value, str):
                 users[value][group.name] = None
     if len(users) < 2:
@@ -219,7 +217,7 @@ def _incomplete(groups: Sequence[Group]) -> str | None:
 
 def _bertscore(metadata: Mapping[str, Any]) -> str | None:
     """With which language model drafts were compared: without that, its numbers are comparable with nothing."""
-    made = mapping(metadata.get("bertscore"))
+    made = metadata.get("bertscore") or {}
     if not made:
         return None
     which = [f"layer {made.get('layer')}", f"weights {str(made.get('sha256'))[:_SHORT_HASH]}"]
@@ -231,7 +229,7 @@ def _bertscore(metadata: Mapping[str, Any]) -> str | None:
 
 
 def _intervals(metadata: Mapping[str, Any]) -> str:
-    made = mapping(metadata.get("intervals"))
+    made = metadata.get("intervals") or {}
     unit = "participants" if made.get("unit") == "participant" else "conversations"
     bca = made.get("method") == "BCa bootstrap"
     kind, instead = ("BCa bootstrap", " (percentile where BCa is undefined)") if bca else ("bootstrap", "")

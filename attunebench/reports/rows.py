@@ -5,12 +5,11 @@ Knows how a row is labelled and rounded; not where it is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attunebench.metrics.registry import REGISTRY, Metric
 from attunebench.reports.model import Estimate, Group, Row
-from attunebench.reports.source import mapping, pooled_cell
 
 _TAGGED = "_tagged"
 NEUTRAL = "neutral_turn_share"
@@ -21,6 +20,15 @@ _WIDE_RANGE = 10
 _FINE = ("ratio", "standard deviations")
 """Units without a range of their own, whose values are small."""
 
+SECTIONS = {
+    "pillar": ("Composite and pillars", "The one overall score (0–100) and the three pillars (0–1) that make it."),
+    "turn": ("Turn by turn", "Agreement with the person's own labels of each turn, averaged over a conversation."),
+    "conversation": ("Conversation-wide", "Agreement with what the person said after the talk about the whole of it."),
+    "draft": ("Drafted replies", "The replies that the model wrote itself. Not part of the Composite."),
+    "diagnostic": ("Diagnostics", "Helps to see why a score is as it is. Not part of the Composite."),
+    "released": ("Released scorer only", "What only the released scorer computes. Not part of the Composite."),
+}
+"""Group of metrics → heading of its section, and what it is."""
 BLOCKS = {
     "binary_om": "Binary OM",
     "binary_hp": "Binary HP",
@@ -89,10 +97,9 @@ def pooled_rows(
     where = f".{category}" if category else ""
     name = f"{category.replace('_', ' ').capitalize()}: " if category else f"{BLOCKS[block]} "
 
-    def found(group: Group) -> Any:
-        whole = mapping(group.pooled.get(block))
-        return mapping(whole.get("by_category")).get(category) if category else whole
-
+    found = [group.pooled.get(block, {}) for group in groups]
+    if category:
+        found = [whole.get("by_category", {}).get(category, {}) for whole in found]
     rows = []
     for statistic in statistics:
         label, meaning = _STATISTICS[statistic]
@@ -102,7 +109,7 @@ def pooled_rows(
                 label=f"{name}{label}",
                 meaning=meaning,
                 status="alongside",
-                cells=tuple(pooled_cell(found(group), statistic) for group in groups),
+                cells=tuple(_pooled(counted, statistic) for counted in found),
                 pooled=True,
                 digits=0 if statistic == "counts" else 3,
                 counting=statistic == "counts",
@@ -111,6 +118,15 @@ def pooled_rows(
             )
         )
     return rows
+
+
+def _pooled(counted: Mapping[str, Any], statistic: str) -> Estimate:
+    """One statistic of a pooled block ("counts": their sum) and its counts; n is that sum, and 0 makes it undefined."""
+    counts = {name: counted[name] for name in ("tp", "tn", "fp", "fn")} if counted else {}
+    total = sum(counts.values())
+    if not total:
+        return Estimate()
+    return Estimate(float(total) if statistic == "counts" else counted[statistic], total, counts=counts)
 
 
 def explain_pooled(row_id: str) -> str | None:

@@ -6,17 +6,19 @@ Finds baseline and ceiling in the scores and lays the skills out; `statistics.sk
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from attunebench.analyses.sampling import Sampling
+from attunebench.analyses.table import known
 from attunebench.errors import UsageError
 from attunebench.metrics.registry import REGISTRY, Metric
-from attunebench.reports.model import PRIMARY_MODE, Estimate, Group, Row, Section
-from attunebench.reports.source import finite, mapping, settings_of
+from attunebench.reports.model import PRIMARY_MODE, Estimate, Group, Row, Section, settings_of
 from attunebench.scores.loading import score_table
 from attunebench.scores.table import ScoreTable
-from attunebench.statistics.bootstrap import Floats, resample_weights
+from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.skill import skill
 
 _BASELINE, _ORACLE = "baseline", "oracle"
@@ -31,34 +33,31 @@ def skill_section(
 
     `chosen` metrics take the place of those. UsageError names the baselines that there are where `against` is none.
     """
-    study = score_table({"metadata": {}, **scores})
+    study = score_table(scores)
     label = _label(study, against)
-    settings = settings_of(mapping(scores.get("metadata")))
-    clusters = study.clusters if settings.by_participant else None
-    units = len(study.ids) if clusters is None else int(clusters.max()) + 1
-    resamples = min(max(settings.resamples, 1), _MOST_RESAMPLES)
-    weights = resample_weights(units, resamples, np.random.default_rng(max(settings.seed, 0)))
+    settings = settings_of(scores["metadata"])
+    sampling = Sampling.of(study, replace(settings, resamples=min(settings.resamples, _MOST_RESAMPLES)))
     rows = []
     for card in chosen or [card for card in REGISTRY.values() if card.status == "canonical"]:
         values, baseline = study.values(card.id), _baseline(study, against, card.id)
         if card.higher_is_better is None or np.isnan(values).all() or np.isnan(baseline).all():
             continue
         sign = 1.0 if card.higher_is_better else -1.0
-        made = skill(sign * values, sign * baseline, sign * _ceiling(study, card), weights, clusters=clusters)
-        columns = (part.tolist() for part in (made.value, made.n, made.low, made.high))
+        values, baseline, ceiling = (sign * side for side in (values, baseline, _ceiling(study, card)))
+        made = skill(values, baseline, ceiling, sampling.weights, clusters=sampling.clusters)
         cells = {
-            group.key: Estimate(finite(value), n, None, finite(low), finite(high))
-            for group, value, n, low, high in zip(study.groups, *columns, strict=True)
+            group.key: Estimate(known(value), int(n), None, known(low), known(high))
+            for group, value, n, low, high in zip(study.groups, made.value, made.n, made.low, made.high, strict=True)
         }
         shown = tuple(cells.get(group.key, Estimate()) for group in groups)
         kind = ("Skill", "…_skill")
         rows.append(Row(f"{card.id}_skill", f"{card.label}, skill", _MEANING, card.status, shown, kind=kind))
-    ceiling = "the oracle of the scores" if _of_model(study, _ORACLE) else "the best value that the metric can have"
+    best = "the oracle of the scores" if _of_model(study, _ORACLE) else "the best value that the metric can have"
     return Section(
         f"Skill against {label}",
         "(score − baseline) / (ceiling − baseline), a ratio of means over the conversations that all three have.",
         tuple(rows),
-        (f"The ceiling is {ceiling}; – where the baseline reaches it.",),
+        (f"The ceiling is {best}; – where the baseline reaches it.",),
     )
 
 

@@ -199,7 +199,7 @@ class Aggregate(TypedDict):
 
     mean: NotRequired[Number | None]
     n: NotRequired[Count]
-    se: NotRequired[SkipValidation[float | None]]
+    se: NotRequired[Number | None]
     ci_low: NotRequired[Number | None]
     ci_high: NotRequired[Number | None]
     ci_method: NotRequired[SkipValidation[str]]
@@ -224,11 +224,11 @@ class Coverage(TypedDict):
     """
 
     expected: NotRequired[Count]
-    scored: NotRequired[SkipValidation[int]]
+    scored: NotRequired[Count]
     skipped: NotRequired[list[str]]
     duplicated: NotRequired[list[str]]
     missing: NotRequired[list[str]]
-    sample: NotRequired[SkipValidation[Sample | None]]
+    sample: NotRequired[Sample | None]
 
 
 class AggregateEntry(_OfGroup):
@@ -236,11 +236,11 @@ class AggregateEntry(_OfGroup):
     judge → the scale of its votes that count."""
 
     n_conversations: NotRequired[Count]
-    n_participants: NotRequired[SkipValidation[int]]
+    n_participants: NotRequired[Count]
     composite_incomplete: NotRequired[Count]
     judges: NotRequired[SkipValidation[dict[str, JudgeScale]]]
     metrics: dict[str, Aggregate]
-    pooled: NotRequired[SkipValidation[Pooled]]
+    pooled: NotRequired[Pooled]
     coverage: NotRequired[Annotated[Coverage, _Nullable]]
 
 
@@ -262,7 +262,7 @@ class Reference(TypedDict):
     id: str
     label: str
     meaning: str
-    n_conversations: NotRequired[SkipValidation[int]]
+    n_conversations: NotRequired[Count]
     metrics: dict[str, Aggregate]
     conversations: list[ReferenceConversation]
 
@@ -299,6 +299,13 @@ class _BertScore(TypedDict):
     rescaled: NotRequired[bool]
 
 
+class _VotesLeftOut(TypedDict):
+    em_model: str
+    mode: str
+    judge_scale: str
+    n_results: Count
+
+
 class _Metadata(TypedDict):
     created: NotRequired[str | None]
     ground_truth: NotRequired[str | None]
@@ -308,6 +315,7 @@ class _Metadata(TypedDict):
     sources: NotRequired[list[str] | None]
     intervals: NotRequired[_Intervals | None]
     bertscore: NotRequired[_BertScore | None]
+    votes_left_out: NotRequired[list[_VotesLeftOut] | None]
 
 
 @with_config(STRICT)
@@ -325,4 +333,4 @@ class Scores(TypedDict):
     questions: NotRequired[Annotated[list[str], _Nullable]]
     ground_truth: NotRequired[Annotated[list[GroundTruthEntry], _Nullable]]
     references: NotRequired[Annotated[list[Reference], _Nullable]]
-    left_out: NotRequired[SkipValidation[dict[str, list[Any]]]]
+    left_out: NotRequired[dict[str, list[dict[str, Any]]]]

@@ -8,7 +8,6 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 from planted import Plan, Skill, planted_scores
 from typer.testing import CliRunner
@@ -18,8 +17,8 @@ from attunebench.analyses import Settings, Subject, analyse
 from attunebench.analyses.palette import palette
 from attunebench.cli.main import app
 from attunebench.errors import DataError, UsageError
-from attunebench.figures.canvas import drawing
-from attunebench.figures.source import Points, Source, means, short_names
+from attunebench.figures.drawing import drawing
+from attunebench.figures.source import Source, short_names
 from attunebench.scores import write_scores
 from attunebench.scores.loading import score_table
 from attunebench.scores.table import ScoreTable
@@ -177,8 +176,11 @@ def test_figures_show_the_numbers_of_the_tables() -> None:
     table = next(table for table in analysis.tables if table.id == "means")
     source = Source(study(), SETTINGS, LOOK)
     at = [column.id for column in table.columns].index("pairwise_accuracy")
-    shown = dict(zip(source.models().labels, means(source.models(), "pairwise_accuracy", SETTINGS).value, strict=True))
-    assert {row[0].value: row[at].value for row in table.rows} == pytest.approx(shown)
+    models = source.models()
+    shown = dict(zip(models.labels, source.means(models, "pairwise_accuracy"), strict=True))
+    assert {row[0].value: row[at].value for row in table.rows} == pytest.approx(
+        {label: cell.value for label, cell in shown.items()}
+    )
 
 
 def test_chance_lies_where_the_metric_has_it() -> None:
@@ -235,14 +237,6 @@ def test_long_names_that_differ_in_the_middle_are_told_apart_there() -> None:
 
 def test_names_that_print_alike_get_numbers() -> None:
     assert ["same", "same #2"] == list(short_names(["same", "same\u200e"]).values())
-
-
-def test_points_keep_undefined_values_undefined() -> None:
-    from attunebench.analyses.table import Cell
-
-    found = Points.of([Cell(None), Cell(0.0, n=3)])
-    assert [False, True] == found.known.tolist()
-    assert np.isnan(found.value[0])
 
 
 # Files and the command

@@ -243,10 +243,12 @@ def test_scores_of_another_shape_are_a_data_error(make_scores: MakeScores, spoil
 
 
 @pytest.mark.parametrize("key", ["metadata", "conversations", "left_out"])
-def test_parts_beside_the_aggregates_may_be_missing_or_odd(make_scores: MakeScores, key: str) -> None:
-    expected = _ids(build_report(make_scores()))
-    for odd in (None, 3, "x", [], {}):
-        assert expected == _ids(build_report({**make_scores(), key: odd}))
+def test_parts_beside_the_aggregates_may_be_missing_and_odd_ones_are_refused(make_scores: MakeScores, key: str) -> None:
+    scores = make_scores()
+    without = {name: part for name, part in scores.items() if name != key}
+    assert _ids(build_report(scores)) == _ids(build_report(without))
+    with pytest.raises(DataError, match=key):
+        build_report({**scores, key: 3})
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,6 @@ def changed(folder: Path, metadata: dict[str, Any] | None = None, **others: Any)
         {"published": [1]},
         {"published": [{"file": "x"}]},
         {"published": "x"},
-        {"votes_left_out": [{"n_results": "many"}]},
-        {"votes_left_out": [{"n_results": [1]}, 5]},
     ],
 )
 def test_odd_facts_are_passed_over(metadata: dict[str, Any], tmp_path: Path) -> None:
@@ -39,14 +37,16 @@ def test_odd_facts_are_passed_over(metadata: dict[str, Any], tmp_path: Path) -> 
     assert ["a"] == [group.model for group in report.groups]
 
 
-@pytest.mark.parametrize("odd", [[1], {"unreadable": 7}])
-def test_odd_lists_of_what_was_left_out_are_passed_over_beside_another_file(odd: Any, tmp_path: Path) -> None:
-    good: Any = plain_scores({"b": {"composite": np.ones(3)}})
-    both = merged_scores([good, changed(tmp_path, left_out=odd)], ["good.json", "odd.json"])
-    assert {"a", "b"} == {group.model for group in build_report(both).groups}
-
-
-@pytest.mark.parametrize("others", [{"aggregates": [3]}, {"metadata": {"settings": 7}}])
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"aggregates": [3]},
+        {"metadata": {"settings": 7}},
+        {"metadata": {"votes_left_out": [{"n_results": "many"}]}},
+        {"left_out": [1]},
+        {"left_out": {"unreadable": 7}},
+    ],
+)
 def test_a_file_that_no_table_can_show_is_refused_beside_another(others: dict[str, Any], tmp_path: Path) -> None:
     odd = changed(tmp_path, **others)
     good: Any = plain_scores({"b": {"composite": np.ones(3)}})

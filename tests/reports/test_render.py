@@ -119,7 +119,7 @@ def test_the_leaderboard_has_coverage_and_answered_rates_where_groups_differ(mak
 
 
 def test_the_provider_is_named_where_there_are_several(make_scores: MakeScores) -> None:
-    scores = make_scores(("a", "default", 0.6), ("a", "default", 0.4))
+    scores = make_scores(("a", "default", 0.6), ("b", "default", 0.4))
     assert "Provider" not in render(scores)
     scores["aggregates"][1]["provider"] = "elsewhere"
     assert "elsewhere" in render(scores)

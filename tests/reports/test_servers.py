@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from attunebench.errors import DataError
 from attunebench.reports import build_report, render
 
 MakeScores = Callable[..., dict[str, Any]]
@@ -98,6 +99,11 @@ def test_names_of_servers_steer_no_terminal(two: dict[str, Any]) -> None:
     assert "than was asked: a (x)" in " ".join(shown.split())
 
 
-@pytest.mark.parametrize("broken", [None, [], {"models_reported": ["x"], "adapted": {"seed": "no"}}, {"adapted": 3}])
-def test_scores_that_say_it_badly_or_not_at_all_are_reported_all_the_same(two: dict[str, Any], broken: Any) -> None:
-    assert () == build_report(observed(two, broken, broken)).warnings
+@pytest.mark.parametrize("nothing", [None, {}, {"models_reported": None, "adapted": {}}])
+def test_scores_that_do_not_say_it_are_reported_all_the_same(two: dict[str, Any], nothing: Any) -> None:
+    assert () == build_report(observed(two, nothing, nothing)).warnings
+
+
+def test_scores_that_say_it_badly_are_refused(two: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match="adapted"):
+        build_report(observed(two, {"adapted": {"seed": "no"}}, None))

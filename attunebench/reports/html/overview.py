@@ -5,169 +5,115 @@ Ranks and tiers are those of `comparison`; this lays them out and says them in p
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from attunebench.analyses.base import Settings, digits_of, in_mode, label_of, primary_mode, unit_of
+from attunebench.analyses.base import Settings, drill_to, in_mode, label_of, metric_column, primary_mode
 from attunebench.analyses.sampling import Sampling
-from attunebench.analyses.table import Cell, Column, Drill, known
+from attunebench.analyses.table import Cell, Chart, Table, column, counts, number_of, ranks, table, words
 from attunebench.analyses.verdicts import correction_text, intervals_text
 from attunebench.comparison import Ranking, tiers_of
 from attunebench.comparison.ranking import ranking_sentence
 from attunebench.metrics.rates import percent
-from attunebench.metrics.registry import REGISTRY
-from attunebench.reports.analyses.words import value_text
-from attunebench.reports.html.charts import Axis, axis_over
-from attunebench.reports.html.drills import Drills
-from attunebench.reports.html.tables import ShownCell, shown_cell
 from attunebench.scores.references import standing
-from attunebench.scores.table import Group, ScoreTable
+from attunebench.scores.table import ScoreTable
+from attunebench.statistics.bootstrap import Floats
 from attunebench.text import UNDEFINED, counted, listed, number
 
 MAIN, BESIDE = "composite", ("pairwise_accuracy", "emotion_tracking", "evaluation_quality", "holistic_comprehension")
 _COUNTED = "answered_rate"
 _METRICS = (MAIN, *BESIDE, _COUNTED)
-
-
-class Line(NamedTuple):
-    """A row of the board. `track`: place, low and high of the Composite in percent of the axis.
-
-    `beside`: the other metrics, each with its tier where models are ranked by it. `note`: what was answered, or what
-    stands there unranked.
-    """
-
-    label: str
-    main: ShownCell
-    beside: tuple[tuple[ShownCell, str], ...]
-    n: int
-    note: str
-    look: str = ""
-    tier: str = ""
-    places: str = ""
-    places_sort: str = ""
-    best: str = ""
-    track: tuple[float, ...] | None = None
+_KINDS = {"human": "people", "baseline": "baseline", "oracle": "answers from the labels", "model": "model"}
 
 
 class Board(NamedTuple):
-    """The leaderboard of one mode. `orientation`: what is shown beside the models and not ranked."""
+    """The leaderboard of one mode; what is shown beside the models and not ranked are its last rows."""
 
     mode: str
-    heads: tuple[tuple[str, str], ...]
-    lines: tuple[Line, ...]
-    orientation: tuple[Line, ...]
+    table: Table
     best: str
     sure: str
-    sentence: str
-    caption: str
-    remarks: tuple[str, ...]
 
 
-def boards(study: ScoreTable, settings: Settings, drills: Drills, looks: Mapping[str, str]) -> tuple[Board, ...]:
+def boards(study: ScoreTable, settings: Settings) -> tuple[Board, ...]:
     """A board for each mode, the primary one first; modes without any model are left out."""
     first = primary_mode(study)
     modes = sorted(study.modes, key=lambda mode: mode != first)
-    return tuple(
-        _board(study, mode, settings, drills, looks) for mode in modes if in_mode(study, mode, settings).groups
-    )
+    return tuple(_board(study, mode, settings) for mode in modes if in_mode(study, mode, settings).groups)
 
 
-def _board(study: ScoreTable, mode: str, settings: Settings, drills: Drills, looks: Mapping[str, str]) -> Board:
+def _board(study: ScoreTable, mode: str, settings: Settings) -> Board:
     models = in_mode(study, mode, settings)
     ranking, pairwise = tiers_of(models, MAIN, settings), tiers_of(models, BESIDE[0], settings)
     shared = models.with_conversations(ranking.conversations)
     cells = _cells(shared, settings)
-    others = [group for group in study.groups if group.mode == mode and group not in models.groups]
-    ends = [value for cell in cells[MAIN] for value in (cell.value, cell.low, cell.high) if isinstance(value, float)]
-    axis = axis_over(ends) if ends else None
-    lines = [_line(ranking, pairwise, place, cells, axis, drills, looks) for place in ranking.order]
-    return Board(
-        mode=mode,
-        heads=tuple((label_of(m), REGISTRY[m].meaning) for m in (MAIN, *BESIDE)),
-        lines=tuple(lines),
-        orientation=_orientation(study.with_groups(others), shared, settings, drills),
-        best=_best(ranking),
-        sure=_sure(ranking),
-        sentence=ranking_sentence(ranking),
-        remarks=tuple(f"{reference.label}: {reference.meaning}" for reference in shared.references),
-        caption=f"{counted(len(ranking.conversations), 'conversation')} of "
-        f"{counted(ranking.participants, 'participant')}, scored for every model. "
-        f"{intervals_text(settings)}. "
-        f"{correction_text(settings, f'{ranking.pairs.tests} pairs')}.",
+    rows = [_row(ranking, _tier(pairwise, place), place, cells[place]) for place in ranking.order]
+    beside = list(_beside(study, models, shared, settings))
+    of = f"{counted(len(ranking.conversations), 'conversation')} of {counted(ranking.participants, 'participant')}"
+    tests = correction_text(settings, f"{ranking.pairs.tests} pairs")
+    made = table(
+        f"board-{mode}",
+        f"Leaderboard, mode {mode}",
+        words("model"),
+        ranks("tier", (), "", "Models of a tier do not differ significantly from its best."),
+        metric_column(MAIN, ()),
+        ranks("place", (), "", "By the mean; in brackets over resamples."),
+        column("p_best", (), "P(best)", "share", "Share of resamples in which it is first.", better=True, digits=2),
+        *(metric_column(metric_id, ()) for metric_id in BESIDE),
+        counts("n", (), "n", "Conversations."),
+        words("answered", meaning="How much of what was asked was answered in a readable way."),
+        rows=[[replace(one, n=None) if isinstance(one, Cell) else one for one in row] for row in (*rows, *beside)],
+        apart=len(beside),
+        caption=f"{ranking_sentence(ranking)} {of}, scored for every model. {intervals_text(settings)}. {tests}.",
+        notes=tuple(f"{reference.label}: {reference.meaning}" for reference in shared.references),
+        chart=Chart("intervals", "model", (MAIN,), label_of(MAIN), "points of 100"),
     )
+    return Board(mode, made, _best(ranking), _sure(ranking))
 
 
-def _cells(shared: ScoreTable, settings: Settings) -> dict[str, list[Cell]]:
-    """Metric → a cell for each group, over the conversations that all of them have."""
-    if not shared.ids:
-        return {metric_id: [Cell(None) for _ in shared.groups] for metric_id in _METRICS}
-    sampling = Sampling.of(shared, settings)
-    return {m: sampling.cells(shared.values(m), flag=False, of=m) for m in _METRICS}
+def _cells(study: ScoreTable, settings: Settings) -> list[tuple[Cell, ...]]:
+    """A cell for each metric, of each group."""
+    if not study.ids:
+        return [(Cell(None),) * len(_METRICS)] * len(study.groups)
+    found = _means(study, settings, {m: study.values(m) for m in _METRICS})
+    return [
+        tuple(replace(cell, drill=drill_to(group, m)) for m, cell in zip(_METRICS, cells, strict=True))
+        for group, cells in zip(study.groups, found, strict=True)
+    ]
 
 
-def _line(
-    ranking: Ranking,
-    pairwise: Ranking,
-    place: int,
-    cells: Mapping[str, Sequence[Cell]],
-    axis: Axis | None,
-    drills: Drills,
-    looks: Mapping[str, str],
-) -> Line:
-    group, stability = ranking.groups[place], ranking.stability
-    low, high = stability.low, stability.high
-    rank, p_best = known(stability.rank[place]), known(stability.p_best[place])
-    main, answered = cells[MAIN][place], cells[_COUNTED][place].value
-    track = None
-    if axis is not None and isinstance(main.value, float):
-        ends = (main.value if end is None else end for end in (main.low, main.high))
-        track = (axis.at(main.value), *(axis.at(end) for end in ends))
-    tiers = {BESIDE[0]: _tier(pairwise, place)}
-    return Line(
-        group.label,
-        _value(main, MAIN, drills, group),
-        tuple((_value(cells[m][place], m, drills, group), tiers.get(m, "")) for m in BESIDE),
-        int(ranking.n[place]),
-        percent(answered) if isinstance(answered, float) else UNDEFINED,
-        look=looks.get(group.label, ""),
-        tier=_tier(ranking, place),
-        # One number where it is always the same; "–" where there is none.
-        places="–".join(dict.fromkeys(number(known(end[place]), 0, undefined="") for end in (low, high))) or UNDEFINED,
-        places_sort=value_text(rank, Column("rank", "", "rank", digits=0)),
-        best=number(p_best, 2),
-        track=track,
-    )
+def _means(study: ScoreTable, settings: Settings, values: Mapping[str, Floats]) -> Iterable[tuple[Cell, ...]]:
+    """Of each column of the values of every metric, its means."""
+    sampling = Sampling.of(study, settings)
+    return zip(*(sampling.cells(values[m], flag=False, of=m) for m in _METRICS), strict=True)
 
 
-def _value(cell: Cell, metric_id: str, drills: Drills, group: Group | None = None) -> ShownCell:
-    column = Column(metric_id, "", unit_of(metric_id), digits=digits_of(metric_id))
-    drill = Drill(group=group.key, metric=metric_id) if group is not None else None
-    return shown_cell(replace(cell, drill=drill), column, cell.n, drills)
+def _row(ranking: Ranking, pairwise_tier: int | None, place: int, cells: tuple[Cell, ...]) -> list[object]:
+    main, pairwise, *pillars, answered = cells
+    mark = "" if pairwise_tier is None else f"tier {pairwise_tier}"
+    front = (ranking.groups[place].label, _tier(ranking, place), main, ranking.rank_cells()[place])
+    share = number_of(answered)
+    rest = (*pillars, int(ranking.n[place]), UNDEFINED if share is None else percent(share))
+    return [*front, ranking.stability.p_best[place], replace(pairwise, mark=mark), *rest]
 
 
-def _orientation(others: ScoreTable, shared: ScoreTable, settings: Settings, drills: Drills) -> tuple[Line, ...]:
+def _beside(study: ScoreTable, models: ScoreTable, shared: ScoreTable, settings: Settings) -> Iterable[list[object]]:
     """People and baselines over the conversations that each of them has, and what the references made from the labels
     alone score on those of the models."""
-    kinds = {"human": "people", "baseline": "baseline", "oracle": "answers from the labels", "model": ""}
-    lines = []
-    cells = _cells(others, settings) if others.groups else {}
-    for place, group in enumerate(others.groups):
-        lines.append(_beside(group.label, kinds[group.kind], {m: cells[m][place] for m in cells}, drills, group))
-    if shared.ids:
-        sampling, gap = Sampling.of(shared, settings), np.full(len(shared.ids), np.nan)
-        for reference in map(standing, shared.references):
-            table = np.stack([reference.values.get(m, gap) for m in _METRICS], axis=1)
-            made = dict(zip(_METRICS, sampling.cells(table, flag=False, of=_METRICS), strict=True))
-            lines.append(_beside(reference.label, "reference", made, drills))
-    return tuple(lines)
-
-
-def _beside(label: str, note: str, cells: Mapping[str, Cell], drills: Drills, group: Group | None = None) -> Line:
-    main, *others = (_value(cells[m], m, drills, group) for m in (MAIN, *BESIDE))
-    return Line(label, main, tuple((cell, "") for cell in others), max(cell.n or 0 for cell in cells.values()), note)
+    mode = models.groups[0].mode
+    others = study.with_groups([group for group in study.groups if group.mode == mode and group not in models.groups])
+    named = [f"{group.label} ({_KINDS[group.kind]})" for group in others.groups]
+    rows = list(zip(named, _cells(others, settings) if named else (), strict=True))
+    gap = np.full(len(shared.ids), np.nan)
+    for reference in map(standing, shared.references if shared.ids else ()):
+        (cells,) = _means(shared, settings, {m: reference.values.get(m, gap)[:, None] for m in _METRICS})
+        rows.append((f"{reference.label} (reference)", cells))
+    for label, (main, *beside, _) in rows:
+        n = max(cell.n or 0 for cell in (main, *beside))
+        yield [label, "", main, "", "", *beside, n, ""]
 
 
 def _best(ranking: Ranking) -> str:
@@ -205,7 +151,7 @@ def _sure(ranking: Ranking) -> str:
     return " ".join(parts)
 
 
-def _tier(ranking: Ranking, place: int) -> str:
-    """The tier; "–" without a mean, and where so little was scored that a tier would be a claim."""
+def _tier(ranking: Ranking, place: int) -> int | None:
+    """The tier; None without a mean, and where so little was scored that a tier would be a claim."""
     tier = ranking.tier[place]
-    return "–" if ranking.small or np.isnan(tier) else str(int(tier))
+    return None if ranking.small or np.isnan(tier) else int(tier)

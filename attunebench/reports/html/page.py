@@ -27,7 +27,7 @@ from attunebench.reports.html import chunks, overview, profiles, tables, tour
 from attunebench.reports.html.charts import SHAPES
 from attunebench.reports.html.drills import Drills
 from attunebench.reports.layout import section_table
-from attunebench.reports.source import settings_of
+from attunebench.reports.model import settings_of
 from attunebench.scores import Scores
 from attunebench.scores.loading import score_table
 from attunebench.scores.table import ScoreTable
@@ -68,7 +68,10 @@ def render_html(
     looks = _looks(study)
     drills = Drills(study)
     names = {label: name for label, (name, _) in looks.items()}
-    boards = overview.boards(study, settings, drills, names)
+    boards = [
+        (board, tables.shown_table(board.table, drills, names, "b", sorted_by=overview.MAIN))
+        for board in overview.boards(study, settings)
+    ]
     made = [
         (analysis, [tables.shown_table(table, drills, names, f"t-{analysis.name}") for table in analysis.tables])
         for analysis in (analyse(name, Subject(study, settings)) for name in analyses)

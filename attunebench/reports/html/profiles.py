@@ -5,54 +5,26 @@ Values are those of the scores' aggregates. Draws nothing, ranks nothing: a plac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from attunebench.analyses.base import Settings, digits_of, in_mode, primary_mode, unit_of
-from attunebench.analyses.table import Cell, Column, Drill
+from attunebench.analyses.base import Settings, digits_of, in_mode, primary_mode, value_of
+from attunebench.analyses.table import Cell, Drill, Table, as_cell, column, counts, table, words
 from attunebench.constants import BINARY_QUESTION_TEXT
 from attunebench.judging import judges_named
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY, Metric
-from attunebench.reports.html.charts import axis_over
 from attunebench.reports.html.drills import Drills
-from attunebench.reports.html.tables import ShownCell, shown_cell
+from attunebench.reports.html.tables import ShownTable, shown_table
 from attunebench.reports.model import Estimate
 from attunebench.reports.model import Group as Scored
 from attunebench.scores.table import Block, Group, ScoreTable
-from attunebench.text import UNDEFINED, number
+from attunebench.text import UNDEFINED
 
 _QUESTIONS = 3
 _BLOCKS: Mapping[Block, str] = {"binary_om": "did the reply", "binary_hp": "would the person have wanted it to"}
-
-
-class Measure(NamedTuple):
-    """A metric of a model. `others`: the other models' means, `own` its own, in percent of their common axis."""
-
-    label: str
-    meaning: str
-    lower: bool
-    by_mode: list[ShownCell]
-    place: str
-    own: float | None
-    others: list[float]
-
-
-class Strand(NamedTuple):
-    """A question on which the model is right more or less often than the mean of the other models."""
-
-    gap: float
-    text: str
-    side: str
-    own: ShownCell
-    others: str
-    n: int
-
-    @property
-    def ahead(self) -> bool:
-        return self.gap > 0
 
 
 class Profile(NamedTuple):
@@ -63,9 +35,7 @@ class Profile(NamedTuple):
     provider: str
     look: str
     kind: str
-    modes: list[str]
-    measures: dict[str, list[Measure]]
-    strands: list[Strand]
+    tables: list[ShownTable]
     facts: list[tuple[str, str]]
 
 
@@ -81,73 +51,72 @@ def profiles(
     models: dict[tuple[str, str], list[Group]] = {}
     for group in study.groups:
         models.setdefault(group.model_key, []).append(group)
-    by_key = {group.key: Scored(*group.key, n=0) for group in study.groups}
-    by_key |= {group.key: group for group in scored}
+    by_key = {group.key: Scored(*group.key, n=0) for group in study.groups} | {group.key: group for group in scored}
     ranked = [by_key[group.key] for group in study.models(baselines=settings.baselines).groups if group.mode == primary]
-    strands = _strands(in_mode(study, primary, settings), settings, drills)
+    questions = _questions(in_mode(study, primary, settings), settings)
     made = []
     for place, ((provider, _), groups) in enumerate(models.items()):
         first, own = groups[0], [by_key[group.key] for group in groups]
-        profile = Profile(
-            anchor=f"m-{place}",
-            label=first.label,
-            provider=provider,
-            look=looks.get(first.label, ""),
-            kind=_KINDS[first.kind],
-            modes=[group.mode for group in groups],
-            measures=_measures(own, ranked, drills),
-            strands=strands.get(first.model_key, []),
-            facts=[fact for group in own for fact in _facts(group, several=len(own) > 1)],
+        shown = [*_measures(own, ranked), *_farthest(questions.get(first.model_key, []))]
+        made.append(
+            Profile(
+                anchor=f"m-{place}",
+                label=first.label,
+                provider=provider,
+                look=looks.get(first.label, ""),
+                kind=_KINDS[first.kind],
+                tables=[shown_table(one, drills, looks, f"m-{place}") for one in shown],
+                facts=[fact for group in own for fact in _facts(group, several=len(own) > 1)],
+            )
         )
-        made.append(profile)
     return made
 
 
-def _measures(own: Sequence[Scored], ranked: Sequence[Scored], drills: Drills) -> dict[str, list[Measure]]:
-    """Heading → measures. A judged one stands among models that had the same judges."""
-    sections: dict[str, list[Measure]] = {}
+def _measures(own: Sequence[Scored], ranked: Sequence[Scored]) -> Iterator[Table]:
+    """Every metric in each mode, with the model's place. A judged one stands among models that had the same judges."""
+    sections: dict[str, list[Metric]] = {}
+    names = dict.fromkeys(judge for group in own for judge in group.judges)
     for card in REGISTRY.values():
-        judged = card.id in JUDGED
-        if card.group in _HEADS and (card.group != "draft" or judged):
-            beside = [group for group in ranked if not judged or group.judges == own[0].judges]
-            measure = _measure(card, own, beside, drills)
-            if any(shown.value != UNDEFINED for shown in measure.by_mode):
-                names = dict.fromkeys(judge for group in own for judge in group.judges)
-                by = f", judged by {', '.join(names) or 'nobody named'}" if judged else ""
-                sections.setdefault(f"{_HEADS[card.group]}{by}", []).append(measure)
-    return sections
+        measured = any(group.values.get(card.id, Estimate()).mean is not None for group in own)
+        if measured and card.group in _HEADS and (card.group != "draft" or card.id in JUDGED):
+            by = f", judged by {', '.join(names) or 'nobody named'}" if card.id in JUDGED else ""
+            sections.setdefault(f"{_HEADS[card.group]}{by}", []).append(card)
+    for place, (title, cards) in enumerate(sections.items()):
+        lower = [" (lower is better)" if card.higher_is_better is False else "" for card in cards]
+        yield table(
+            str(place),
+            title,
+            words("metric", [f"{card.label}{note}" for card, note in zip(cards, lower, strict=True)]),
+            *(column(group.mode, [_cell(group, card) for card in cards]) for group in own),
+            words("place", [_place(card, own[0], ranked) for card in cards]),
+        )
 
 
-def _measure(card: Metric, own: Sequence[Scored], ranked: Sequence[Scored], drills: Drills) -> Measure:
-    column = Column(card.id, card.label, unit_of(card.id), digits=digits_of(card.id))
-    by_mode = []
-    for group in own:
-        found = group.values.get(card.id, Estimate())
-        drill = Drill(group.key, card.id) if found.mean is not None else None
-        cell = Cell(found.mean, found.ci_low, found.ci_high, n=found.n or None, drill=drill)
-        by_mode.append(shown_cell(cell, column, None, drills))
-    means = {group.key: group.values[card.id].mean for group in ranked if card.id in group.values}
+def _cell(group: Scored, card: Metric) -> Cell:
+    found, digits = group.values.get(card.id, Estimate()), digits_of(card.id)
+    drill = Drill(group.key, card.id) if found.mean is not None else None
+    return Cell(found.mean, found.ci_low, found.ci_high, n=found.n or None, drill=drill, digits=digits)
+
+
+def _place(card: Metric, own: Scored, ranked: Sequence[Scored]) -> str:
+    """ "2 of 11"; "" where there is nobody to compare with. Equal means share the better place."""
+    beside = [group for group in ranked if card.id not in JUDGED or group.judges == own.judges]
+    means = {group.key: group.values[card.id].mean for group in beside if card.id in group.values}
     known = {key: mean for key, mean in means.items() if mean is not None}
-    value, axis = known.get(own[0].key), axis_over(list(known.values())) if known else None
-    lower, place = card.higher_is_better is False, ""
-    if value is not None and len(known) > 1:
-        # Equal means share the better place.
-        ahead = sum(mean < value if lower else mean > value for mean in known.values())
-        place = f"{ahead + 1} of {len(known)}"
-    others = [axis.at(mean) for key, mean in known.items() if axis and key != own[0].key]
-    own_at = axis.at(value) if axis and value is not None else None
-    return Measure(card.label, card.meaning, lower, by_mode, place, own_at, others)
+    if own.key not in known or len(known) < 2:
+        return ""
+    sign = -1 if card.higher_is_better is False else 1
+    ahead = sum(sign * mean > sign * known[own.key] for mean in known.values())
+    return f"{ahead + 1} of {len(known)}"
 
 
-def _strands(models: ScoreTable, settings: Settings, drills: Drills) -> dict[tuple[str, str], list[Strand]]:
-    """Model → the questions on which it is farthest above, and below, the mean of the other models.
-
-    Only questions that were compared in at least `settings.small` conversations.
-    """
+def _questions(models: ScoreTable, settings: Settings) -> dict[tuple[str, str], list[tuple[Cell, ...]]]:
+    """Model → what it is asked, its share of right answers, the mean of the other models', how far it is above them,
+    and over how many turns; of questions that were compared in at least `settings.small` conversations."""
     if len(models.groups) < 2 or not models.questions:
         return {}
-    strands: dict[tuple[str, str], list[Strand]] = {group.model_key: [] for group in models.groups}
-    rows, share = models.clusters_of_turns(), Column("share", "", "share")
+    found: dict[tuple[str, str], list[tuple[Cell, ...]]] = {group.model_key: [] for group in models.groups}
+    rows = models.clusters_of_turns()
     for block, side in _BLOCKS.items():
         right = models.right(block)
         complete = np.asarray(~np.isnan(right).any(axis=2))
@@ -156,20 +125,35 @@ def _strands(models: ScoreTable, settings: Settings, drills: Drills) -> dict[tup
             if len(np.unique(rows[kept])) < settings.small:
                 continue
             shares = right[kept, place].mean(axis=0)
+            asked = f"{side}: “{BINARY_QUESTION_TEXT.get(question, question)}”"
             for own, group in zip(shares.tolist(), models.groups, strict=True):
-                others = (shares.sum() - own) / (len(shares) - 1)
-                drill = Drill(group=group.key, question=question, block=block)
-                shown = shown_cell(Cell(own, drill=drill), share, None, drills)
-                text = BINARY_QUESTION_TEXT.get(question, question)
-                strand = Strand(own - others, text, side, shown, number(others), int(kept.sum()))
-                strands[group.model_key].append(strand)
-    return {key: _farthest(found) for key, found in strands.items()}
+                others, drill = (
+                    (shares.sum() - own) / (len(shares) - 1),
+                    Drill(group.key, question=question, block=block),
+                )
+                line = (asked, Cell(own, drill=drill), others, own - others, int(kept.sum()))
+                found[group.model_key].append(tuple(map(as_cell, line)))
+    return found
 
 
-def _farthest(strands: Sequence[Strand]) -> list[Strand]:
-    ordered = sorted(strands, key=lambda strand: -strand.gap)
-    above = [strand for strand in ordered[:_QUESTIONS] if strand.gap > 0]
-    return above + [strand for strand in reversed(ordered[-_QUESTIONS:]) if strand.gap < 0]
+def _farthest(questions: Sequence[tuple[Cell, ...]]) -> Iterator[Table]:
+    """The questions on which a model is farthest above, and below, the mean of the other models."""
+    ordered = sorted(questions, key=lambda line: -value_of(line[3]))
+    above = [line for line in ordered[:_QUESTIONS] if value_of(line[3]) > 0]
+    rows = above + [line for line in ordered[-_QUESTIONS:] if value_of(line[3]) < 0]
+    if rows:
+        yield table(
+            "questions",
+            "Where it differs most from the other models",
+            words("question"),
+            column("own", (), "right", "share"),
+            column("others", (), "the others", "share"),
+            column("gap", (), "difference"),
+            counts("turns"),
+            rows=rows,
+            caption="The largest of many differences: some are large by chance. The analysis “Agreement by question” "
+            "has all of them.",
+        )
 
 
 def _facts(group: Scored, *, several: bool) -> Iterable[tuple[str, str]]:

@@ -6,11 +6,12 @@ A long table is cut into one part for each value of its first column. Draws noth
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
-from attunebench.analyses.table import Cell, Column, Table
+from attunebench.analyses.table import Cell, Column, Table, number_of, plot
 from attunebench.reports.analyses.words import SMALL_MARK, leading_keys, notes_of, row_n, value_text, words_of
-from attunebench.reports.html.charts import Picture, picture, shades
+from attunebench.reports.html.charts import Picture, picture
 from attunebench.reports.html.drills import Drills
 
 LONG = 40
@@ -19,8 +20,7 @@ _DEEPEST = 100
 _BRIEF = 2
 
 
-@dataclass(frozen=True, slots=True)
-class ShownCell:
+class ShownCell(NamedTuple):
     """A cell. `sort` is what a column is ordered by, `shade` 1–100 (negative: the other colour), `drill` a place."""
 
     value: str
@@ -32,73 +32,84 @@ class ShownCell:
     key: bool = False
 
 
-Parts = tuple[tuple[str, tuple[tuple[ShownCell, ...], ...]], ...]
-"""Headings ("" for the whole table) and the rows under them."""
+Rows = Sequence[Sequence[ShownCell]]
 
 
-@dataclass(frozen=True, slots=True)
-class Heat:
-    """The shaded cells of a table alone, without their intervals: `rows` have a label, what tells more of it, cells."""
+class ShownTable(NamedTuple):
+    """A table with its picture or heat map. `long`: it is folded at first.
 
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, str, tuple[ShownCell, ...]], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownTable:
-    """A table, its picture or heat map, and what is said under it. `long`: it is folded at first."""
+    `parts`: headings ("" for the whole table) and the rows under them. `heat`: the heads and rows of its shaded cells
+    alone, without their intervals. `sorted_by`: id of the column by which its rows fall.
+    """
 
     id: str
-    title: str
-    columns: tuple[Column, ...]
-    parts: Parts
-    caption: str
-    notes: tuple[str, ...]
+    table: Table
+    parts: Sequence[tuple[str, Rows]]
+    notes: Sequence[str]
     picture: Picture | None
-    heat: Heat | None
+    heat: tuple[Sequence[Column], Rows] | None
     long: bool
-    n_rows: int
+    sorted_by: str = ""
 
 
-def shown_table(table: Table, drills: Drills, looks: Mapping[str, str], prefix: str) -> ShownTable:
+def shown_table(table: Table, drills: Drills, looks: Mapping[str, str], prefix: str, sorted_by: str = "") -> ShownTable:
     """The table as the page shows it; its id begins with `prefix`. `looks`: label of a model → name of its looks."""
-    keys, ranges = leading_keys(table), shades(table)
+    keys, reach = leading_keys(table), _reach(table)
+    shaded = table.chart.values if table.chart and reach else ()
     rows = []
     for row in table.rows:
-        n = row_n(table, row)
-        cells = enumerate(zip(row, table.columns, strict=True))
-        rows.append(
-            tuple(shown_cell(c, column, n, drills, ranges.get(column.id), key=p < keys) for p, (c, column) in cells)
-        )
+        n, cells = row_n(table, row), []
+        for place, (cell, column) in enumerate(zip(row, table.columns, strict=True)):
+            words = words_of(cell, column, n)
+            # A word is sorted by itself, and undefined goes last.
+            sort = f"{cell.value:.6g}" if isinstance(cell.value, (int, float)) else ""
+            shade = _shade(cell, reach) if reach and column.id in shaded else 0
+            beside, drill = ", ".join(words.beside), drills.place(cell.drill)
+            cells.append(ShownCell(words.value, words.interval, beside, sort, shade, drill, place < keys))
+        rows.append(cells)
     return ShownTable(
-        id=f"{prefix}-{table.id}".replace("_", "-"),
-        title=table.title,
-        columns=table.columns,
-        parts=_parts(rows, keys),
-        caption=table.caption,
-        notes=notes_of(table),
-        picture=picture(table, looks),
-        heat=_heat(table, rows, ranges, keys),
-        long=len(rows) > LONG or bool(ranges),
-        n_rows=len(rows),
+        f"{prefix}-{table.id}".replace("_", "-"),
+        table,
+        _parts(rows, keys),
+        notes_of(table),
+        picture(table, looks),
+        _heat(table, rows, [place for place, column in enumerate(table.columns) if column.id in shaded], keys),
+        long=len(rows) > LONG or bool(shaded),
+        sorted_by=sorted_by,
     )
 
 
-def _heat(
-    table: Table, rows: Sequence[tuple[ShownCell, ...]], ranges: Mapping[str, tuple[float, float]], keys: int
-) -> Heat | None:
-    """The heat map of a table; values of a share or correlation have two digits, so that many stand side by side."""
-    if not ranges:
+def _reach(table: Table) -> tuple[float, float] | None:
+    """(low, high) over all shaded columns of a heat map or matrix; low is negative where it diverges."""
+    if table.chart is None or table.chart.kind not in ("heatmap", "matrix"):
         return None
-    places = [place for place, column in enumerate(table.columns) if column.id in ranges]
+    drawn = plot(table, table.chart)
+    if all(number_of(cell) is None for row in drawn.rows for cell in row.cells):
+        return None
+    low, high = drawn.span(intervals=False)
+    return (low, high) if low >= 0 else (-max(high, -low), max(high, -low))
+
+
+def _shade(cell: Cell, reach: tuple[float, float]) -> int:
+    value, (low, high) = number_of(cell), reach
+    if value is None:
+        return 0
+    if low < 0:
+        return round(_DEEPEST * value / high)
+    return max(1, round(_DEEPEST * (value - low) / (high - low))) if high > low else 1
+
+
+def _heat(table: Table, rows: Rows, places: Sequence[int], keys: int) -> tuple[Sequence[Column], Rows] | None:
+    """Heads and rows of a heat map; values of a share or correlation have two digits, so that many stand side by
+    side."""
+    if not places:
+        return None
     made = []
     for shown, row in zip(rows, table.rows, strict=True):
-        cells = tuple(
-            replace(shown[place], value=_brief(row[place], table.columns[place]), interval="", beside="")
-            for place in places
-        )
-        made.append((shown[0].value, " · ".join(cell.value for cell in shown[1:keys]), cells))
-    return Heat(tuple(table.columns[place].label for place in places), tuple(made))
+        label = ShownCell(shown[0].value, beside=" · ".join(cell.value for cell in shown[1:keys]), key=True)
+        brief = [(place, _brief(row[place], table.columns[place])) for place in places]
+        made.append([label, *(shown[place]._replace(value=text, interval="", beside="") for place, text in brief)])
+    return [Column("row", "", "text"), *(table.columns[place] for place in places)], made
 
 
 def _brief(cell: Cell, column: Column) -> str:
@@ -107,43 +118,11 @@ def _brief(cell: Cell, column: Column) -> str:
     return value_text(cell.value, column) + (SMALL_MARK if cell.small else "")
 
 
-def shown_cell(
-    cell: Cell,
-    column: Column,
-    n: int | None,
-    drills: Drills,
-    reach: tuple[float, float] | None = None,
-    *,
-    key: bool = False,
-) -> ShownCell:
-    """A cell in words; `n` is that of its row, `reach` the range over which a heat map shades it."""
-    words = words_of(cell, column, n)
-    return ShownCell(
-        value=words.value,
-        interval=words.interval,
-        beside=", ".join(words.beside),
-        # A word is sorted by itself, and undefined goes last.
-        sort=f"{cell.value:.6g}" if isinstance(cell.value, (int, float)) else "",
-        shade=_shade(cell, reach),
-        drill=drills.place(cell.drill),
-        key=key,
-    )
-
-
-def _shade(cell: Cell, reach: tuple[float, float] | None) -> int:
-    if reach is None or not isinstance(cell.value, (int, float)):
-        return 0
-    low, high = reach
-    if low < 0:
-        return round(_DEEPEST * cell.value / high) if high else 0
-    return max(1, round(_DEEPEST * (cell.value - low) / (high - low))) if high > low else 1
-
-
-def _parts(rows: Sequence[tuple[ShownCell, ...]], keys: int) -> Parts:
+def _parts(rows: Rows, keys: int) -> Sequence[tuple[str, Rows]]:
     """One part for each value of the first column, if the table is long and that column repeats."""
-    by_first: dict[str, list[tuple[ShownCell, ...]]] = {}
+    by_first: dict[str, list[Sequence[ShownCell]]] = {}
     for row in rows:
         by_first.setdefault(row[0].value, []).append(row)
     if len(rows) <= LONG or keys < 2 or len(by_first) > len(rows) / 3 or len(by_first) < 2:
-        return (("", tuple(rows)),)
-    return tuple((first, tuple(same)) for first, same in by_first.items())
+        return [("", rows)]
+    return list(by_first.items())

@@ -8,12 +8,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from attunebench.analyses.sampling import mean_of, mean_over_models
 from attunebench.constants import BINARY_QUESTION_TEXT
 from attunebench.scores.table import TRUTH_OF_BLOCK, Block, ScoreTable
-
-Floats = NDArray[np.float64]
+from attunebench.statistics.bootstrap import Floats
 
 METRICS = ("emotion_va", "binary_om_accuracy", "binary_hp_accuracy", "pairwise_accuracy")
 STOPS = 12
@@ -62,7 +61,7 @@ def tour(study: ScoreTable) -> tuple[Stop, ...]:
     yes = np.stack([study.answers(block) for block in _BLOCKS])
     right = np.stack([study.right(block) for block in _BLOCKS])
     truth = np.stack([study.truth_binary(TRUTH_OF_BLOCK[block]) for block in _BLOCKS])
-    agreement = _mean(np.stack([_mean(study.turn_values(m), 1) for m in METRICS]), 0)
+    agreement = mean_of([mean_over_models(study.turn_values(m)) for m in METRICS])
     stops = [_stop(study, turn, "person", agreement[turn], yes, right, truth) for turn in _chosen(study, agreement)]
     if len(study.groups) > 1:
         split = _split(yes)
@@ -72,11 +71,11 @@ def tour(study: ScoreTable) -> tuple[Stop, ...]:
 
 def _split(yes: Floats) -> Floats:
     """How divided the models are on each turn, in [0, 1]; NaN where too few questions can be compared."""
-    share = _mean(yes, 3)
+    share = mean_over_models(yes)
     apart = 4 * share * (1 - share)
     apart[(~np.isnan(yes)).sum(axis=3) < 2] = np.nan
     flat = np.concatenate(list(apart), axis=1)
-    values = _mean(flat, 1)
+    values = mean_over_models(flat)
     values[(~np.isnan(flat)).sum(axis=1) < _FEWEST] = np.nan
     return values
 
@@ -98,9 +97,9 @@ def _chosen(study: ScoreTable, values: Floats) -> list[int]:
 def _stop(study: ScoreTable, turn: int, why: str, value: float, yes: Floats, right: Floats, truth: Floats) -> Stop:
     """A stop with the items that say most: where most models are wrong, or where they are most divided."""
     if why == "person":
-        worth = 1 - _mean(right[:, turn], 2)
+        worth = 1 - mean_over_models(right[:, turn])
     else:
-        share = _mean(yes[:, turn], 2)
+        share = mean_over_models(yes[:, turn])
         worth = share * (1 - share)
     order = np.argsort(-np.nan_to_num(worth, nan=-1.0), axis=None, kind="stable")[:ITEMS]
     items = []
@@ -114,10 +113,3 @@ def _stop(study: ScoreTable, turn: int, why: str, value: float, yes: Floats, rig
             items.append(Item(name, BINARY_QUESTION_TEXT.get(name, name), _BLOCKS[block], label, *said))
     where = study.turns[turn]
     return Stop(where.conversation, where.number, where.position, where.of, why, float(value), tuple(items))
-
-
-def _mean(values: Floats, axis: int) -> Floats:
-    """The mean over an axis, leaving NaN out; NaN where nothing is left."""
-    counts = (~np.isnan(values)).sum(axis=axis)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.nansum(values, axis=axis) / np.where(counts > 0, counts, np.nan))

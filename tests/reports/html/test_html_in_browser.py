@@ -56,13 +56,13 @@ def tab(chromium: Any, page_file: Path) -> Iterator[Tab]:
 def names(tab: Tab) -> list[str]:
     return [
         text.strip()
-        for text in tab.page.locator("#board table.board").first.locator("tbody").first.locator("th").all_inner_texts()
+        for text in tab.page.locator("#board table").first.locator("tbody").first.locator("th").all_inner_texts()
     ]
 
 
 @pytest.mark.slow
 def test_the_leaderboard_sorts_both_ways_and_says_so(tab: Tab) -> None:
-    table = tab.page.locator("#board table.board").first
+    table = tab.page.locator("#board table").first
     assert ["strong", "middle", "weak"] == names(tab)
     table.get_by_role("button", name="Composite").click()
     assert ["weak", "middle", "strong"] == names(tab)
@@ -122,7 +122,7 @@ def test_a_long_draft_is_cut_until_all_of_it_is_asked_for(tab: Tab) -> None:
 
 
 def test_a_score_about_the_whole_talk_leads_to_the_answers_about_it(tab: Tab) -> None:
-    tab.page.locator("#board table.board tbody .d").first.click()
+    tab.page.locator("#board table tbody .d").first.click()
     dialog = tab.page.locator("#behind")
     dialog.get_by_text("24 conversations, the worst first").wait_for()
     dialog.locator("tbody .d").first.click()
