@@ -18,7 +18,7 @@ from attunebench.analyses.base import Settings
 from attunebench.analyses.table import Analysis, Table
 from attunebench.conversations import load_conversations
 from attunebench.judges import Ballots, judge_report, read_ballots
-from attunebench.judges.agreeing import own_family
+from attunebench.judges.agreement import answers_of, own_family
 from attunebench.reports.analyses import FORMATS, render
 from attunebench.scorer import score_conversation
 
@@ -152,7 +152,7 @@ def test_agreement_on_yes_and_no_is_that_of_the_answers(data: Path, tmp_path: Pa
     )
     found = ballots(folder, data)
     [row] = rows(table(judge_report(found, settings=QUICK), "answers"))
-    answers = found.answers().values
+    answers = answers_of(found).values
     assert (len(answers), N) == (row["answers"].value, row["conversations"].value)
     assert pytest.approx(cohen_kappa_score(answers[:, 0], answers[:, 1])) == row["kappa"].value
     assert pytest.approx((answers[:, 0] == answers[:, 1]).mean()) == row["same"].value
@@ -238,7 +238,7 @@ def test_results_that_are_there_twice_or_of_no_known_conversation_do_not_count(d
     (folder / "again.json").write_bytes(paths[0].read_bytes())
     lost = json.loads(paths[1].read_text())
     paths[1].write_text(json.dumps({**lost, "conversationId": "gone"}))
-    assert N - 2 == len(ballots(folder, data).casts)
+    assert N - 2 == len({draft.result for draft in ballots(folder, data).drafts})
 
 
 @pytest.mark.parametrize("by_participant", [False, True])
