@@ -12,7 +12,7 @@ from attunebench.analyses.base import Settings, Subject
 from attunebench.analyses.sampling import Sampling, cells_of, mean_over_models
 from attunebench.analyses.table import Analysis, Cell, Chart, Filled, Table, column, counts, known, ranks, table, words
 from attunebench.comparison.pairing import pair_columns, reach_warnings
-from attunebench.comparison.ranking import Ranking, ranking_sentence, tiers_of
+from attunebench.comparison.ranking import Ranking, p_best_column, ranking_sentence, tiers_of
 from attunebench.metrics.registry import REGISTRY, cards_of
 from attunebench.scores import BASE_RATE
 from attunebench.scores.references import standing
@@ -56,7 +56,7 @@ def _ranked(study: ScoreTable, ranking: Ranking, settings: Settings) -> Table:
         counts("n", ranking.n, "conversations"),
         base.metric_column(metric_id, ranking.score_cells(), id="score"),
         ranks("rank", ranking.rank_cells(), "", "By the mean; in brackets over resamples."),
-        column("p_best", p_best, "P(best)", "share", "Share of resamples in which it is first.", better=True, digits=2),
+        p_best_column(p_best),
         counts("apart", [Cell(k, small=few) for k, few in apart], "differs from", "Other models that differ from it."),
         *(_skill(shared, metric_id, settings) if shared.ids else []),
         order=ranking.order,

@@ -76,7 +76,7 @@ def _leaders(study: ScoreTable, rankings: Mapping[str, Ranking], marks: Marks, s
         return [replace(one.score_cells()[one.ranked[place]], n=None, drill=None) for one in tests]
 
     tests, settings = list(rankings.values()), sampling.settings
-    leads = [one.pairs.cell(*one.ranked[:2]) for one in tests]
+    leads = [one.pairs.cells()[one.ranked[0]][one.ranked[1]] for one in tests]
     leads = [cell if better(m) else turned(cell) for m, cell in zip(rankings, leads, strict=True)]
     apart = [one.pairs.told_apart[one.ranked[0]].sum() for one in tests]
     sure = "where it differs significantly from all others."
