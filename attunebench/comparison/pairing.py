@@ -6,7 +6,8 @@ Knows how a pair is tested, not how it is shown.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -80,10 +81,22 @@ def pairs(study: ScoreTable, metric_id: str, settings: Settings | None = None) -
     bootstrap of `paired_tests`; p is corrected over all pairs by `settings.correction`. All pairs share their flips and
     resamples. UsageError for an unknown metric.
     """
-    settings, card, size = settings or Settings(), metric(metric_id), len(study.groups)
+    settings, card = replace(settings or Settings(), mode=None, metrics=()), metric(metric_id)
     values = study.values(card.id)
     met = ~np.isnan(values).all(axis=1)
-    values, people = values[met], np.unique(study.clusters[met], return_inverse=True)[1].reshape(-1)
+    people = np.unique(study.clusters[met], return_inverse=True)[1].reshape(-1).astype(np.intp)
+    return PairTable(
+        card.id,
+        study.groups,
+        settings.alpha,
+        *_tested(values[met].tobytes(), people.tobytes(), len(study.groups), settings),
+    )
+
+
+@lru_cache(maxsize=64)  # several analyses test the same pairs
+def _tested(table: bytes, labels: bytes, size: int, settings: Settings) -> tuple[Any, ...]:
+    """What follows `alpha` in a `PairTable`, of values (conversations, groups) and the participants of the rows."""
+    values, people = np.frombuffer(table).reshape(-1, size), np.frombuffer(labels, dtype=np.intp)
     first, second = np.triu_indices(size, 1)
     of = len(first)
     if not of:  # nothing to test: a pair of nobody, which no entry of the table shows
@@ -99,13 +112,13 @@ def pairs(study: ScoreTable, metric_id: str, settings: Settings | None = None) -
         matrix = np.full((size, size), np.nan if above.dtype == np.float64 else 0, dtype=above.dtype)
         if of:
             matrix[first, second], matrix[second, first] = above, above if below is None else below
+        matrix.flags.writeable = False
         return matrix
 
     with np.errstate(invalid="ignore"):
         apart, apart_raw = ((each <= settings.alpha) & ~small for each in (p, tests.p))
-    return PairTable(
-        *(card.id, study.groups, settings.alpha, count, of, int(apart.sum()), int(apart_raw.sum())),
-        bool(small[:of].all()),
+    return (
+        *(count, of, int(apart.sum()), int(apart_raw.sum()), bool(small[:of].all())),
         *(square(tests.difference, -tests.difference), square(tests.low, -tests.high)),
         square(tests.high, -tests.low),
         *map(square, (tests.p, p, tests.least, tests.n, participants, tests.mde, mde, apart, apart_raw, small)),
