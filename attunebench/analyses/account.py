@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from attunebench.analyses.base import Settings, drill_to
 from attunebench.analyses.table import NOT_ESTIMABLE, ZERO_INFLATED, Cell, Table, Unit, column, counts, table, words
 from attunebench.analyses.verdicts import listed
 from attunebench.judging import judges_named
+from attunebench.metrics.rates import rate
 from attunebench.scores import ConversationEntry
 from attunebench.scores.checks import group_key
 from attunebench.scores.table import Group, ScoreTable
@@ -57,15 +58,12 @@ def name_text(name: Any, length: int = _LONGEST) -> str:
 
 
 class Share(NamedTuple):
-    """A part of a whole, summed over the `n` results that state both."""
+    """A part of a whole, summed over the `n` results that state both, and their ratio."""
 
     part: float
     whole: float
     n: int
-
-    @property
-    def value(self) -> float | None:
-        return self.part / self.whole if self.whole else None
+    value: float | None
 
 
 class Amount(NamedTuple):
@@ -156,18 +154,13 @@ class Account:
         """One of `SHARES`, over calls: a conversation of many calls counts for more, as in the rates of `score`."""
         stated = [[(entry.get("calls") or {}).get(part) for part in SHARES[name]] for entry in self.entries]
         known = [(part, whole) for part, whole in stated if part is not None and whole is not None]
-        return Share(sum(part for part, _ in known), sum(whole for _, whole in known), len(known))
+        part, whole = (sum(each) for each in zip(*known, strict=True)) if known else (0, 0)
+        return Share(part, whole, len(known), rate(part, whole))
 
     def amount(self, *path: str) -> Amount:
         """What the results state at these keys. All epochs are in the total; a conversation's amount is their mean."""
-
-        def read(entry: Any) -> float | None:
-            for key in path:
-                entry = (entry or {}).get(key)
-            return entry  # type: ignore[no-any-return]
-
-        stated = [amount for amount in map(read, self.entries) if amount is not None]
-        values = np.asarray(self.study.entry_values(read)[:, 0])
+        stated = [amount for amount in map(reader(*path), self.entries) if amount is not None]
+        values = np.asarray(self.study.entry_values(reader(*path))[:, 0])
         mean = float(np.nanmean(values)) if stated else None
         return Amount(sum(stated) if stated else None, len(stated), len(self.entries), mean, spread_of(values))
 
@@ -176,6 +169,17 @@ class Account:
         observed = (self.stated.get("observed") or {}).get(what) or {}
         names = [(name_text(name, 2 * _LONGEST), count) for name, count in observed.items()]
         return sorted(names, key=lambda name: (-name[1], name[0]))
+
+
+def reader(*path: str) -> Callable[[ConversationEntry], float | None]:
+    """Reads what a result states at these keys."""
+
+    def read(entry: Any) -> Any:
+        for key in path:
+            entry = (entry or {}).get(key)
+        return entry
+
+    return read
 
 
 def spread_of(values: Floats) -> dict[str, float | None]:

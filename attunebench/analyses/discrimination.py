@@ -20,11 +20,6 @@ METRICS = tuple(
     for card in REGISTRY.values()
     if card.status in ("canonical", "alongside") and card.higher_is_better is not None and card.group != "diagnostic"
 )
-_SKILLS = {
-    "preference": ("pairwise_accuracy", "binary_hp_accuracy"),
-    "response quality": ("draft_judge", "draft_binary_alignment"),
-    "emotion labels": ("emotion_f1", "emotion_va"),
-}
 
 
 def analyse(subject: Subject) -> Analysis:
@@ -76,11 +71,5 @@ def _shows(tests: list[PairTable]) -> str:
     if not most:
         return "On no metric do two models differ significantly after correction."
     by_count = {count: [label_of(one.metric_id) for one in tests if one.apart == count] for count in (most, fewest)}
-    sentence = f"Most pairs differ on {listed(by_count[most])} ({most} of {tests[0].of})"
-    sentence += f", fewest on {listed(by_count[fewest])} ({fewest} of {tests[-1].of})." if fewest < most else "."
-    skills = {
-        name: ", ".join(f"{label_of(one.metric_id)} {one.apart}" for one in tests if one.metric_id in ids)
-        for name, ids in _SKILLS.items()
-    }
-    parts = [f"{name} – {counts}" for name, counts in skills.items() if counts]
-    return f"{sentence} By skill: {'; '.join(parts)}." if len(parts) > 1 else sentence
+    least = f", fewest on {listed(by_count[fewest])} ({fewest} of {tests[-1].of})" if fewest < most else ""
+    return f"Most pairs differ on {listed(by_count[most])} ({most} of {tests[0].of}){least}."

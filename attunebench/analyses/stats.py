@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attunebench.analyses.account import (
-    SHARES,
     SPREAD,
     Account,
     account_tables,
@@ -261,13 +260,8 @@ def _essentials(one: Account, metric_id: str, extremes: Table) -> str:
         over = f"{counted(cell.n or 0, 'conversation')} of {counted(one.participants, 'participant')}"
         few = ", too few for a claim" if cell.small else ""
         sentences = [f"{label} {with_interval(cell, digits_of(metric_id))} over {over}{few}."]
-    shares = {name: one.share(name) for name in SHARES}
-    if (answered := shares.pop("items answered").value) is not None:
+    if (answered := one.share("items answered").value) is not None:
         sentences.append(f"{rates.percent(answered)} of the items answered.")
-    ended = {name: share for name, share in shares.items() if share.n and name != "calls re-prompted"}
-    if ended:
-        parts = listed([f"{share.part:,.0f} {name.removeprefix('calls ')}" for name, share in ended.items()])
-        sentences.append(f"Of {max(share.whole for share in ended.values()):,.0f} calls, {parts}.")
     cost, time = one.amount("api_cost"), one.amount("duration_seconds")
     if cost.total is None:
         sentences.append("No result states its cost.")

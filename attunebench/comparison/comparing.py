@@ -25,7 +25,7 @@ from attunebench.analyses.table import (
     table,
     words,
 )
-from attunebench.analyses.verdicts import counted, intervals_text, judges_note, listed, number, shared_people_text
+from attunebench.analyses.verdicts import counted, intervals_text, judges_note, listed, shared_people_text
 from attunebench.comparison.choosing import chosen_groups, refuse_too_little
 from attunebench.comparison.pairing import reach_warnings
 from attunebench.comparison.ranking import Ranking, p_best_column, ranking_sentence, tiers_of, weight_effects
@@ -109,8 +109,9 @@ def _too_few(rankings: Rankings, settings: Settings) -> Iterable[str]:
 
 
 def _overview(rankings: Rankings, study: ScoreTable, settings: Settings) -> Analysis:
-    def apart(one: Ranking) -> tuple[int, int]:
-        return one.pairs.apart, one.pairs.apart_raw
+    def apart(one: Ranking) -> list[str]:
+        pairs = one.pairs
+        return ["too few" if pairs.undecidable else f"{k} of {pairs.of}" for k in (pairs.apart, pairs.apart_raw)]
 
     shown = table(
         "overview",
@@ -127,7 +128,7 @@ def _overview(rankings: Rankings, study: ScoreTable, settings: Settings) -> Anal
             (
                 *(label_of(metric_id), mode, Cell(len(one.conversations), small=one.small), one.participants),
                 len(one.groups),
-                *("too few" if one.pairs.undecidable else f"{k} of {one.pairs.of}" for k in apart(one)),
+                *apart(one),
                 None if one.small else len(one.tiers),
             )
             for (metric_id, mode), one in rankings.items()
@@ -156,12 +157,6 @@ def _between_models(study: ScoreTable, ranking: Ranking, settings: Settings) -> 
     if not pairs.tests:
         return replace(analysis, missing=f"no two models have {label} in two conversations in common.")
     shows, tables = [ranking_sentence(ranking)], [_pairs_table(ranking, settings)]
-    if not np.isnan(pairs.mde).all():
-        alone, corrected = (number(pairs.median(one), digits_of(metric_id)) for one in ("mde", "mde_corrected"))
-        shows.append(
-            f"Median detectable difference with {100 * settings.power:.0f} % power: {alone} for one test, {corrected} "
-            f"at α/{pairs.tests}."
-        )
     if ranking.conversations:
         tables.insert(0, _tiers_table(study.with_conversations(ranking.conversations), ranking, settings))
     else:
