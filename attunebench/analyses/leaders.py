@@ -55,7 +55,7 @@ def _leaders(study: ScoreTable, rankings: Mapping[str, Ranking], marks: Marks, s
     rows: list[tuple[Any, ...]] = []
     for metric_id, ranking in rankings.items():
         (first, second, *_), last, scores = ranking.ranked, ranking.ranked[-1], ranking.score_cells()
-        lead, apart = ranking.pairs.cells()[first][second], ranking.pairs.told_apart[first].sum()
+        (lead,), apart = ranking.pairs.cells([(first, second)]), ranking.pairs.told_apart[first].sum()
         marked = marks[metric_id]
         names = [Cell(study.labels[i], mark=marked.get(i, ""), drill=scores[i].drill) for i in (first, last)]
         means = [replace(scores[i], n=None, drill=None) for i in (first, last)]

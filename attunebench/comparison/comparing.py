@@ -179,7 +179,7 @@ def _tiers_table(study: ScoreTable, ranking: Ranking, settings: Settings) -> Tab
     ]
     scores += [replace(cell, n=None, small=False) for cell in cells]
     tiers = [_UNDEFINED if ranking.small or np.isnan(tier) else str(int(tier)) for tier in ranking.tier]
-    from_best = [replace(_effect(row[best]), small=False) for row in pairs.cells()]
+    from_best = [replace(_effect(cell), small=False) for cell in pairs.cells((i, best) for i in range(size))]
     notes = ["No tiers: there are too few conversations or participants for a claim."] if ranking.small else []
     notes += ["ref.: made from the labels alone and not ranked, for orientation."] if references else []
     return table(
@@ -213,12 +213,12 @@ def _pairs_table(ranking: Ranking, settings: Settings) -> Table:
     places = [(b, a) if sign * pairs.difference[b, a] > 0 else (a, b) for a, b in places]
     sizes = np.nan_to_num(abs(pairs.difference), nan=-1.0)
     places.sort(key=lambda place: (not pairs.told_apart[place], -sizes[place]))
-    at, cells = tuple(np.array(places, dtype=np.intp).reshape(-1, 2).T), pairs.cells()
+    at = tuple(np.array(places, dtype=np.intp).reshape(-1, 2).T)
     verdicts = [
         _UNDEFINED if np.isnan(p) else "too few" if small else "yes" if apart else "no"
         for p, small, apart in zip(pairs.p[at], pairs.small[at], pairs.told_apart[at], strict=True)
     ]
-    differences, power = [_effect(cells[a][b]) for a, b in places], f"{100 * settings.power:g} % power"
+    differences, power = list(map(_effect, pairs.cells(places))), f"{100 * settings.power:g} % power"
     return table(
         "pairs",
         "The pair" if pairs.of == 1 else f"All {pairs.of} pairs",

@@ -61,12 +61,11 @@ class PairTable:
     told_apart_raw: Marks
     small: Marks
 
-    def cells(self) -> list[list[Cell]]:
-        """A cell for each difference: cells[a][b] is a − b."""
-        names = ("difference", "low", "high", "n", "small")
-        flat: list[Any] = [getattr(self, name).ravel() for name in names]
-        cells, size = cells_of(*flat, p=self.p.ravel(), p_corrected=self.p_corrected.ravel()), len(self.groups)
-        return [cells[row * size : (row + 1) * size] for row in range(size)]
+    def cells(self, pairs: Iterable[tuple[int, int]]) -> list[Cell]:
+        """A cell for a − b of each (a, b)."""
+        at = tuple(np.array(list(pairs), dtype=np.intp).reshape(-1, 2).T)
+        parts: list[Any] = [getattr(self, name)[at] for name in ("difference", "low", "high", "n", "small")]
+        return cells_of(*parts, p=self.p[at], p_corrected=self.p_corrected[at])
 
     def median(self, name: str) -> float:
         """Median of an array over the pairs; NaN where it is undefined for all."""
@@ -93,7 +92,7 @@ def pairs(study: ScoreTable, metric_id: str, settings: Settings | None = None) -
     )
 
 
-@lru_cache(maxsize=64)  # several analyses test the same pairs
+@lru_cache(maxsize=32)  # several analyses test the same pairs
 def _tested(table: bytes, labels: bytes, size: int, settings: Settings) -> tuple[Any, ...]:
     """What follows `alpha` in a `PairTable`, of values (conversations, groups) and the participants of the rows."""
     values, people = np.frombuffer(table).reshape(-1, size), np.frombuffer(labels, dtype=np.intp)
