@@ -86,10 +86,8 @@ def _tables(
     """Each model against all others, and row against column."""
     order, labels = base.best_first(rates), study.labels
     rating = "Bradley–Terry, 1000 + 400/ln 10 · θ: 400 points are odds of 10 to 1."
-    columns = [
-        column(f"against_{labels[j]}", [row[j] for row in against], labels[j], "share", "Row's wins.", better=True)
-        for j in order
-    ]
+    columns = [(f"against_{labels[j]}", [row[j] for row in against], labels[j]) for j in order]
+    ids, pairs = tuple(id for id, *_ in columns), verdicts.counted(len(order) * (len(order) - 1) // 2, "pair")
     overall = table(
         "overall",
         f"Against all others on {label}",
@@ -103,12 +101,11 @@ def _tables(
         caption=f"{verdicts.sample_text(study)}; a tie counts half. {verdicts.intervals_text(settings)}.",
         chart=Chart("intervals", "model", ("rate",), "Win rate against all others", "share won", {"even": 0.5}),
     )
-    ids, pairs = tuple(one.column.id for one in columns), verdicts.counted(len(order) * (len(order) - 1) // 2, "pair")
     matrix = table(
         "matrix",
         f"Row against column on {label}",
         words("model", labels),
-        *columns,
+        *(column(*one, "share", "Row's share of wins.", better=True) for one in columns),
         order=order,
         caption="Share of the conversations of both in which the row's model is higher, a tie counting half. "
         f"{verdicts.tested_text(settings, pairs)}.",

@@ -5,7 +5,7 @@ A panel is a set of judges whose votes are taken; all panels are compared over t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -152,14 +152,13 @@ def _scores_table(panels: _Panels) -> tuple[Table, str]:
             continue
         gaps = [sampling.cells(by_panel - values[at], flag=False) for by_panel in values]
         moved = [gaps[place][group] if place != at else Cell(None) for group, place in rows]
-        label = f"moved from {panels.name(at)}"
-        filled.append(column(f"{metric}_moved", moved, label, "share", "Mean difference over shared conversations."))
+        label, over = f"moved from {panels.name(at)}", "Mean difference over shared conversations."
+        filled.append(column(f"{metric}_moved", moved, label, "share", over))
         last = {len(panels.labels) - 1} - {at} or set(range(len(panels.labels)))
         usable = [i for i, (_, place) in enumerate(rows) if place in last and moved[i].value is not None]
         if usable:
             most = max(usable, key=lambda i: abs(value_of(moved[i])))
-            group, place = rows[most]
-            who = f"{labels[group]}, {modes[group]}, by {panels.name(place)}"
+            who = f"{labels[rows[most][0]]}, {modes[rows[most][0]]}, by {panels.name(rows[most][1])}"
             said.append(f"{REGISTRY[metric].label} {with_interval(moved[most], sign=True)} ({who})")
     shown = table(
         "scores",
@@ -167,12 +166,7 @@ def _scores_table(panels: _Panels) -> tuple[Table, str]:
         words("model", [labels[group] for group, _ in rows]),
         words("mode", [modes[group] for group, _ in rows]),
         words("judged_by", [panels.labels[place] for _, place in rows]),
-        counts(
-            "conversations",
-            [cell.n for cell in filled[0].cells],
-            "n",
-            "Conversations with a value of the draft judge under these judges.",
-        ),
+        counts("conversations", [cell.n for cell in filled[0].cells], "n", "With a value of the draft judge."),
         *filled,
         caption=f"{counted(len(ballots.ids), 'conversation')}; {intervals_text(sampling.settings)}. A difference is "
         "over the conversations that have a value under both, and is no test.",
@@ -183,28 +177,8 @@ def _scores_table(panels: _Panels) -> tuple[Table, str]:
 
 
 def _orders_table(panels: _Panels) -> tuple[Table, str]:
-    """The order of each mode's models under each panel, over the conversations that all of them share.
-
-    A pair is reversed where it stands the other way round than under the reference, and significantly so where the
-    interval of its difference leaves out 0 both times.
-    """
-    rows, ballots, at = list[tuple[Any, ...]](), panels.ballots, panels.reference
-    members = {mode: [i for i, g in enumerate(ballots.groups) if g[2] == mode] for *_, mode in ballots.groups}
-    for metric, mode in ((m, mode) for m in METRICS for mode, places in members.items() if len(places) > 1):
-        tables = [by_panel[:, members[mode]] for by_panel in panels.values[metric]]
-        shared = np.asarray(~np.isnan(np.stack(tables)).any(axis=(0, 2)))
-        labels, n = [ballots.labels[place] for place in members[mode]], int(shared.sum())
-        found = [_order(np.where(shared[:, None], one, np.nan), labels, panels.sampling) for one in tables] if n else []
-        for place, judged_by in enumerate(panels.labels):
-            order = turned = clearly = None
-            pairs = 0
-            if found:
-                order, ahead, clear = found[place]
-                pairs = len(ahead)
-                if at is not None and place != at:
-                    other = ahead * found[at][1] < 0
-                    turned, clearly = int(other.sum()), int((other & clear & found[at][2]).sum())
-            rows.append((REGISTRY[metric].label, mode, judged_by, n, order, turned, clearly, pairs))
+    """The order of each mode's models under each panel, and which pairs are reversed in a sentence."""
+    rows = list(_orders(panels))
     shown = table(
         "order",
         "The order of models by who judges",
@@ -226,6 +200,24 @@ def _orders_table(panels: _Panels) -> tuple[Table, str]:
         return shown, "The order of models is the same whoever judges." if compared else ""
     sure = sum(row[6] for row in compared) or "none"
     return shown, f"The order of models differs for {listed(reversed_)}; {sure} of the reversals significantly."
+
+
+def _orders(panels: _Panels) -> Iterator[tuple[Any, ...]]:
+    """A row for each metric, mode with several models, and panel, over the conversations that all of them share."""
+    ballots, at = panels.ballots, panels.reference
+    members = {mode: [i for i, g in enumerate(ballots.groups) if g[2] == mode] for *_, mode in ballots.groups}
+    for metric, mode in ((m, mode) for m in METRICS for mode, places in members.items() if len(places) > 1):
+        tables = [by_panel[:, members[mode]] for by_panel in panels.values[metric]]
+        shared = np.asarray(~np.isnan(np.stack(tables)).any(axis=(0, 2)))
+        labels, n = [ballots.labels[place] for place in members[mode]], int(shared.sum())
+        found = [_order(np.where(shared[:, None], one, np.nan), labels, panels.sampling) for one in tables] if n else []
+        for place, judged_by in enumerate(panels.labels):
+            order, ahead, clear = found[place] if found else (None, np.empty(0), np.empty(0, dtype=bool))
+            turned = clearly = None
+            if found and at is not None and place != at:
+                other = ahead * found[at][1] < 0
+                turned, clearly = int(other.sum()), int((other & clear & found[at][2]).sum())
+            yield REGISTRY[metric].label, mode, judged_by, n, order, turned, clearly, len(ahead)
 
 
 def _order(values: Floats, labels: Sequence[str], sampling: Sampling) -> tuple[str, Floats, NDArray[np.bool_]]:
