@@ -199,15 +199,10 @@ def _pair_columns(pairs: Sequence[Pair], settings: Settings) -> tuple[Filled, Fi
     )
 
 
-def _intervals(settings: Settings) -> str:
-    return f"{verdicts.intervals_text(settings)} and of models; none under {FEWEST_MODELS} models."
-
-
-def _tests(settings: Settings) -> str:
+def _doubt(settings: Settings, *, tested: bool = True) -> str:
     method = CORRECTIONS[plain_correction(settings)]
-    return (
-        f"{_intervals(settings)} p by permuting models, corrected ({method}) over the pairs of the table or subgroup."
-    )
+    tests = f" p by permuting models, corrected ({method}) over the pairs of the table or subgroup." if tested else ""
+    return f"{verdicts.intervals_text(settings)} and of models; none under {FEWEST_MODELS} models.{tests}"
 
 
 def _capability_table(whole: Correlated, settings: Settings) -> Table:
@@ -227,7 +222,7 @@ def _capability_table(whole: Correlated, settings: Settings) -> Table:
         corrected,
         caption=f"{whole.sample}. recognition = mean of Emotion F1 and VA, behaviour = Binary OM, preference = "
         f"Pairwise ({_BESIDE} = Binary HP beside it), quality = draft judge. Threshold {settings.threshold:g}, set "
-        f"beforehand. {_tests(settings)}",
+        f"beforehand. {_doubt(settings)}",
     )
 
 
@@ -241,7 +236,7 @@ def _matrix(metrics: Correlated, settings: Settings) -> Table:
         "Spearman matrix of the primary metrics",
         words("metric", names),
         *(_rho(*named, "Spearman's ρ over models.") for named in zip(ids, columns, names, strict=True)),
-        caption=f"{metrics.sample}. {_intervals(settings)}",
+        caption=f"{metrics.sample}. {_doubt(settings, tested=False)}",
         chart=Chart("matrix", "metric", ids, "Rank correlations over models", "Spearman's ρ"),
     )
 
@@ -283,7 +278,7 @@ def _subgroups(study: ScoreTable, settings: Settings) -> Table:
         counts("participants", [len(set(part.clusters.tolist())) for _, part, _ in rows]),
         *_pair_columns(pairs, settings),
         caption="Diagnoses are self-reported; a conversation can be in several groups. Topics with at least "
-        f"{settings.small} conversations. {_tests(settings)}",
+        f"{settings.small} conversations. {_doubt(settings)}",
     )
 
 
