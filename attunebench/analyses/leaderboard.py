@@ -10,7 +10,7 @@ import numpy as np
 from attunebench.analyses import base, verdicts
 from attunebench.analyses.base import Settings, Subject, digits_of, label_of, unit_of
 from attunebench.analyses.sampling import Sampling, cells_of, mean_over_models
-from attunebench.analyses.table import Analysis, Chart, Filled, Table, column, counts, known, ranks, table, words
+from attunebench.analyses.table import Analysis, Cell, Chart, Filled, Table, column, counts, known, ranks, table, words
 from attunebench.comparison.pairing import pair_columns, reach_warnings
 from attunebench.comparison.ranking import Ranking, p_best_column, ranking_sentence, tiers_of
 from attunebench.metrics.registry import REGISTRY, cards_of
@@ -45,7 +45,7 @@ def analyse(subject: Subject) -> Analysis:
 
 def _ranked(study: ScoreTable, ranking: Ranking, settings: Settings) -> Table:
     metric_id, label, unit = ranking.metric_id, label_of(ranking.metric_id), unit_of(ranking.metric_id)
-    apart = cells_of(ranking.pairs.told_apart.sum(axis=1), small=ranking.few)
+    apart = zip(ranking.pairs.told_apart.sum(axis=1).tolist(), ranking.few.tolist(), strict=True)
     shared, baseline = study.with_conversations(ranking.conversations), base.reference_of(study, BASE_RATE)
     lines = {"chance": cards_of(study.rules)[metric_id].chance}
     if baseline is not None and metric_id in baseline.values:
@@ -59,7 +59,7 @@ def _ranked(study: ScoreTable, ranking: Ranking, settings: Settings) -> Table:
         base.metric_column(metric_id, ranking.score_cells(), id="score"),
         ranks("rank", ranking.rank_cells(), "", "By the mean; in brackets over resamples."),
         p_best_column(cells_of(ranking.stability.p_best, small=ranking.few)),
-        counts("apart", apart, "differs from", "Other models that differ from it."),
+        counts("apart", [Cell(k, small=few) for k, few in apart], "differs from", "Other models that differ from it."),
         *(_skill(shared, metric_id, settings) if shared.ids else []),
         order=ranking.order,
         caption=ranking.caption(settings),

@@ -11,26 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attunebench.analyses.account import (
-    SPREAD,
-    Account,
-    account_tables,
-    coverage_table,
-    name_text,
-    spread_of,
-)
+from attunebench.analyses import verdicts
+from attunebench.analyses.account import SPREAD, Account, account_tables, coverage_table, name_text, spread_of
 from attunebench.analyses.base import Settings, by_value, digits_of, label_of, metric_column, value_of
 from attunebench.analyses.table import Analysis, Cell, Table, column, counts, legend, table, words
-from attunebench.analyses.verdicts import (
-    comparability,
-    counted,
-    judges_text,
-    listed,
-    number,
-    shared_people_text,
-    small_text,
-    with_interval,
-)
+from attunebench.analyses.verdicts import counted, listed, number, with_interval
 from attunebench.comparison.choosing import chosen_groups
 from attunebench.metrics import rates
 from attunebench.metrics.registry import REGISTRY
@@ -125,7 +110,9 @@ def _overview(study: ScoreTable, accounts: Sequence[Account], metric_ids: Sequen
         "`attune-bench compare` compares them.",
     )
     question = "What do the scores hold about each model?"
-    return Analysis("stats", "Model by model", question, warnings=comparability(study, shown), tables=(models,))
+    return Analysis(
+        "stats", "Model by model", question, warnings=verdicts.comparability(study, shown), tables=(models,)
+    )
 
 
 def _of_one(one: Account, metric_ids: Sequence[str], locate: Locate) -> Analysis:
@@ -152,7 +139,7 @@ def _of_one(one: Account, metric_ids: Sequence[str], locate: Locate) -> Analysis
         _KINDS.get(one.group.kind, ""),
         *_intervals(one),
         f"Not measured here: {', '.join(absent)}." if absent else "",
-        small_text(one.settings),
+        verdicts.small_text(one.settings),
         *legend(tables),
     )
     return replace(
@@ -165,7 +152,7 @@ def _of_one(one: Account, metric_ids: Sequence[str], locate: Locate) -> Analysis
             *(shown for shown in (extremes, *account_tables(one)) if shown.rows),
             *(shown for shown in tables if shown.id in _LAST),
         ),
-        warnings=tuple(filter(None, (gap, *comparability(one.study, metric_ids)))),
+        warnings=tuple(filter(None, (gap, *verdicts.comparability(one.study, metric_ids)))),
         notes=tuple(filter(None, notes)),
     )
 
@@ -178,7 +165,7 @@ def _metrics(one: Account, group: str, metric_ids: Sequence[str]) -> Table:
     lower = [label_of(m) for m in metric_ids if REGISTRY[m].higher_is_better is False]
     notes = (
         f"Means over all items or calls together, spread over conversations: {', '.join(pooled)}." if pooled else "",
-        judges_text(one.study) if group == "draft" else "",
+        verdicts.judges_text(one.study) if group == "draft" else "",
         f"Lower is better: {', '.join(lower)}." if lower else "",
     )
     return table(
@@ -200,7 +187,7 @@ def _intervals(one: Account) -> tuple[str, ...]:
     return (
         f"Means and [low, high], the 95 % {method} interval{f' over {unit}s' if unit else ''}, are those of `score`; "
         "spread is over conversations.",
-        shared_people_text(one.study, one.settings) if unit == "conversation" else "",
+        verdicts.shared_people_text(one.study, one.settings) if unit == "conversation" else "",
     )
 
 

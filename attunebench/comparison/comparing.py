@@ -11,20 +11,7 @@ import numpy as np
 from attunebench.analyses.base import Settings, Subject, better, digits_of, label_of, metric_column, unit_of
 from attunebench.analyses.catalogue import analyse
 from attunebench.analyses.sampling import CORRECTIONS, Sampling
-from attunebench.analyses.table import (
-    Analysis,
-    Cell,
-    Chart,
-    Drill,
-    Filled,
-    Table,
-    column,
-    counts,
-    legend,
-    ranks,
-    table,
-    words,
-)
+from attunebench.analyses.table import Analysis, Cell, Chart, Filled, Table, column, counts, legend, ranks, table, words
 from attunebench.analyses.verdicts import counted, intervals_text, judges_note, listed, shared_people_text
 from attunebench.comparison.choosing import chosen_groups, refuse_too_little
 from attunebench.comparison.pairing import reach_warnings
@@ -174,8 +161,8 @@ def _tiers_table(study: ScoreTable, ranking: Ranking, settings: Settings) -> Tab
         cells = Sampling.of(study, settings).cells(values, flag=False, of=card.id)
     nothing, chance = [Cell(None)] * len(cells), cards_of(study.rules)[card.id].chance
     scores = [
-        replace(cell, n=None, drill=Drill(group=group.key, metric=card.id, conversations=ranking.conversations))
-        for cell, group in zip(ranking.score_cells(), ranking.groups, strict=True)
+        replace(cell, n=None, drill=cell.drill and replace(cell.drill, conversations=ranking.conversations))
+        for cell in ranking.score_cells()
     ]
     scores += [replace(cell, n=None, small=False) for cell in cells]
     tiers = [_UNDEFINED if ranking.small or np.isnan(tier) else str(int(tier)) for tier in ranking.tier]
