@@ -77,8 +77,10 @@ class Agreeing:
 
     def cell(self, coefficient: Callable[..., Agreement], rows: Labels, there: Any, *values: Any, **more: Any) -> Cell:
         """A coefficient of these values with its interval; `rows` are their conversations, `there` those that count."""
-        doubt: dict[str, Any] = {"draws": self.draws, "confidence": self.settings.level}
-        found = coefficient(*values, **more, clusters=self.clusters[rows], **doubt)
+        clusters = self.clusters[rows]
+        # The last ones may have no item here; they would add nothing to the sums of a resample.
+        draws = self.draws[:, : clusters.max(initial=-1) + 1]
+        found = coefficient(*values, **more, draws=draws, clusters=clusters, confidence=self.settings.level)
         chosen = np.unique(rows[there])
         few = len(chosen) < self.settings.small or len(np.unique(self.ballots.people[chosen])) < 2
         return Cell(known(found.value), known(found.low), known(found.high), small=bool(few) and found.n > 0)

@@ -55,8 +55,10 @@ def judge_report(
 
 def _agreement(ballots: Ballots, settings: Settings) -> Analysis:
     about = Analysis("judge-agreement", "Agreement of judges", "Do judges agree about the same drafts?")
+    if not any(draft.votes for draft in ballots.drafts):
+        return replace(about, missing=_NONE)
     if len(ballots.judges) < 2:
-        return replace(about, missing=_ONE if ballots.judges else _NONE)
+        return replace(about, missing=_ONE)
     agreeing = Agreeing(ballots, settings)
     alpha = alpha_table(agreeing)
     shown = [

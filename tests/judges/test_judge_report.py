@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +215,28 @@ def test_one_judge_or_none_is_said_and_makes_no_table_of_agreement(data: Path, t
     assert not one[1].tables
     none = judge_report(ballots(write(tmp_path / "none", ["m"], [], lambda *_: 4), data), settings=QUICK)
     assert all(analysis.missing and not analysis.tables for analysis in none)
+
+
+@pytest.mark.parametrize("blocks", [("scores",), ("scores", "binary_assessment")])
+@pytest.mark.parametrize("numbers", [(N - 1,), range(N)])
+def test_conversations_without_votes_change_no_coefficient(
+    data: Path, tmp_path: Path, blocks: tuple[str, ...], numbers: Iterable[int]
+) -> None:
+    folder = write(tmp_path / "r", ["m"], ["a", "b"], lambda judge, _, number, turn: number % 3 + turn + (judge == "a"))
+    ids = {make_conversation(number, T)["conversationId"] for number in numbers}
+    for path in folder.glob("*.json"):
+        result = json.loads(path.read_text())
+        for turn in result["turns"] if result["conversationId"] in ids else ():
+            turn |= {f"em_draft_{'judge_' if block == 'scores' else ''}{block}_by_model": {} for block in blocks}
+        path.write_text(json.dumps(result))
+    analyses, left = judge_report(ballots(folder, data), settings=QUICK), N - len(ids)
+    if not left and len(blocks) > 1:
+        assert all(analysis.missing for analysis in analyses)
+        return
+    [row] = rows(table(analyses, "marks"))
+    assert (left * T, left, 1.0 if left else None) == tuple(
+        row[name].value for name in ("drafts", "conversations", "difference")
+    )
 
 
 def test_judges_of_different_drafts_share_nothing_and_nothing_is_claimed(data: Path, tmp_path: Path) -> None:
