@@ -6,12 +6,12 @@ Recomputes the Composite of each conversation from its metrics; the published fo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from attunebench.analyses.base import CANONICAL, Settings, Subject, by_value, models_of, value_of
+from attunebench.analyses.base import CANONICAL, Settings, Subject, best_first, models_of
 from attunebench.analyses.sampling import Sampling, cells_of, mean_of
 from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, column, counts, known, ranks, table, words
 from attunebench.analyses.verdicts import comparability, counted, intervals_text, judges_text, listed, sample_text
@@ -83,17 +83,14 @@ VARIANTS = (
 
 
 class _Compared(NamedTuple):
-    """A variant beside the published formula, over the conversations in which every ranked model has both.
-
-    `columns` are those of its table; `moved` names the models whose rank differs, with the ranks gained.
-    """
+    """A variant beside the published formula, over the models that have it and the conversations in which all of them
+    have both. `moved`: model → ranks gained, of those whose rank differs, the largest change first."""
 
     variant: Variant
     study: ScoreTable
-    small: bool
-    columns: Mapping[str, list[Cell]]
-    rho: float | None
+    rho: Cell
     moved: Mapping[str, int]
+    table: Table
 
 
 def analyse(subject: Subject) -> Analysis:
@@ -105,7 +102,7 @@ def analyse(subject: Subject) -> Analysis:
     compared = [_compared(study, variant, values, settings) for variant in VARIANTS if variant.id in values]
     judged = "judge" in values
     return Analysis(
-        tables=(_overview(compared, settings), *(_table(one, settings) for one in compared[1:])),
+        tables=(_overview(compared, settings), *(one.table for one in compared[1:])),
         shows=" ".join(map(_sentence, compared[1:])),
         cannot="Which formula is right: each is a choice of weights. A changed rank shows that the models are close, "
         "not that a formula is wrong.",
@@ -132,69 +129,74 @@ def _compared(study: ScoreTable, variant: Variant, values: Values, settings: Set
     sides = [values[name][:, models] for name in ("published", variant.id)]
     rows = np.flatnonzero(~np.isnan(sides[0] + sides[1]).any(axis=1))
     part = study.with_groups([study.groups[i] for i in models]).with_conversations([study.ids[row] for row in rows])
-    names = ("published", "value", "difference", "rank_published", "rank", "shift")
     if not len(rows):
-        return _Compared(variant, part, False, dict.fromkeys(names, [Cell(None)] * len(models)), None, {})
-    before, after = (side[rows] for side in sides)
+        return _Compared(
+            variant, part, Cell(None), {}, _table(part, variant, [[Cell(None)] * len(models)] * 6, settings)
+        )
+    before, after = sides = [side[rows] for side in sides]
     sampling = Sampling.of(part, settings)
     small, (shift, low, high) = bool(sampling.small(before)[0]), sampling.rank_shifts(before, after)
     draws: dict[str, Any] = {"weights": sampling.weights, "clusters": sampling.clusters, "level": settings.level}
-    stable = [rank_stability(side, **draws) for side in (before, after)]
-    found = (
-        sampling.cells(before),
-        sampling.cells(after),
+    stable = [rank_stability(side, **draws) for side in sides]
+    columns = [
+        *(sampling.cells(side) for side in sides),
         sampling.cells(after - before, flag=False),
         *(cells_of(one.rank, one.low, one.high, small=small) for one in stable),
         cells_of(shift, low, high, small=small),
-    )
-    means = np.stack([before.mean(axis=0), after.mean(axis=0)])
+    ]
+    means = np.stack([side.mean(axis=0) for side in sides])
     rho = known(rank_correlations(means[None])[0, 0, 1]) if len(models) > 2 else None
     moved = {part.labels[i]: int(shift[i]) for i in np.argsort(-np.abs(shift), kind="stable") if shift[i]}
-    return _Compared(variant, part, small, dict(zip(names, found, strict=True)), rho, moved)
+    return _Compared(variant, part, Cell(rho, small=small), moved, _table(part, variant, columns, settings))
 
 
-def _table(compared: _Compared, settings: Settings) -> Table:
-    variant, cells, part = compared.variant, compared.columns, compared.study
+def _table(part: ScoreTable, variant: Variant, cells: Sequence[Sequence[Cell]], settings: Settings) -> Table:
+    published, value, difference, before, after, shift = cells
     return table(
         variant.id,
         variant.label,
         words("model", part.labels),
-        column("published", cells["published"], VARIANTS[0].label, "points", "As published.", better=True, digits=1),
-        column("value", cells["value"], "variant", "points", variant.formula, better=True, digits=1),
-        column("difference", cells["difference"], "variant − published", "points", "Paired.", digits=2),
-        ranks("rank_published", cells["rank_published"], "rank, published"),
-        ranks("rank", cells["rank"], "rank, variant"),
-        column("shift", cells["shift"], meaning="Ranks gained under the variant; negative: lost.", digits=0),
-        order=by_value(np.array([value_of(cell) for cell in cells["value"]])),
+        column("published", published, VARIANTS[0].label, "points", "As published.", better=True, digits=1),
+        column("value", value, "variant", "points", variant.formula, better=True, digits=1),
+        column("difference", difference, "variant − published", "points", "Paired.", digits=2),
+        ranks("rank_published", before, "rank, published"),
+        ranks("rank", after, "rank, variant"),
+        column("shift", shift, meaning="Ranks gained under the variant; negative: lost.", digits=0),
+        order=best_first(value),
         caption=f"{variant.formula} {sample_text(part)}, scored for {counted(len(part.labels), 'model')}. "
         f"{intervals_text(settings)}. Intervals of ranks and shifts are ranges over resamples, not tests.",
         chart=Chart("dumbbells", "model", ("published", "value"), variant.label, "points of 100"),
     )
 
 
-def _sentence(compared: _Compared) -> str:
-    n, models = len(compared.study.ids), len(compared.study.groups)
-    head = f"{compared.variant.label} ({counted(n, 'conversation')}):"
-    if not n:
-        return f"{head} no conversation has a value for all of {counted(models, 'model')}."
-    named = listed([f"{label} {shift:+d}" for label, shift in compared.moved.items()])
-    return f"{head} {len(compared.moved)} of {models} ranks change{f' ({named})' if named else ''}."
+def _sentence(one: _Compared) -> str:
+    models = counted(len(one.study.groups), "model")
+    head = f"{one.variant.label} ({counted(len(one.study.ids), 'conversation')}):"
+    if not one.study.ids:
+        return f"{head} no conversation has a value for all of {models}."
+    named = listed([f"{label} {shift:+d}" for label, shift in one.moved.items()])
+    return f"{head} {len(one.moved)} of {models} change rank{named and f' ({named})'}."
 
 
 def _overview(compared: list[_Compared], settings: Settings) -> Table:
-    changed = [len(one.moved) if one.study.ids else None for one in compared]
-    largest = [max(map(abs, one.moved.values()), default=0) if one.study.ids else None for one in compared]
-    correlations = [Cell(one.rho, small=one.small) for one in compared]
     return table(
         "variants",
         "The variants and their ranking",
-        words("variant", [one.variant.label for one in compared]),
-        words("formula", [one.variant.formula for one in compared], "what it is"),
-        counts("n", [Cell(len(one.study.ids), small=one.small) for one in compared], "conversations"),
-        counts("models", [len(one.study.groups) for one in compared], "", "Models that have it."),
-        column("rho", correlations, "ρ with published", meaning="Spearman's ρ of both rankings over models.", digits=2),
-        counts("moved", changed, "ranks that change", "Models with another rank than by the published formula."),
-        counts("largest", largest, "largest change", "In ranks."),
+        words("variant"),
+        words("formula", (), "what it is"),
+        counts("n", (), "conversations"),
+        counts("models", (), "", "Models that have it."),
+        column("rho", (), "ρ with published", meaning="Spearman's ρ of both rankings over models.", digits=2),
+        counts("moved", (), "ranks that change", "Models with another rank than by the published formula."),
+        counts("largest", (), "largest change", "In ranks."),
+        rows=[
+            (
+                *(one.variant.label, one.variant.formula, Cell(len(one.study.ids), small=one.rho.small)),
+                *(len(one.study.groups), one.rho, len(one.moved) if one.study.ids else None),
+                max(map(abs, one.moved.values()), default=0) if one.study.ids else None,
+            )
+            for one in compared
+        ],
         caption="Each variant beside the published formula, over the same conversations. The tables below resample "
         f"{settings.units} {settings.resamples:,} times.",
     )

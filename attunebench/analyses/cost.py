@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from attunebench.analyses.account import Account, reader
 from attunebench.analyses.base import Subject, by_value, models_of
 from attunebench.analyses.sampling import Sampling, cells_of, mean_over_models
 from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, column, counts, table, words
@@ -27,10 +28,9 @@ FRONTIER = "frontier"
 def analyse(subject: Subject) -> Analysis:
     """Cost, tokens and time per conversation, total cost, and cost per point of the Composite."""
     study = models_of(subject, least=1)
-    cost = study.entry_values(lambda entry: entry.get("api_cost"))
-    usage = {"seconds": study.entry_values(lambda entry: entry.get("duration_seconds"))}
-    for kind in _TOKENS:
-        usage[kind] = study.entry_values(lambda entry, kind=kind: (entry.get("usage") or {}).get(kind))  # type: ignore[misc]
+    cost = study.entry_values(reader("api_cost"))
+    usage = {"seconds": study.entry_values(reader("duration_seconds"))}
+    usage |= {kind: study.entry_values(reader("usage", kind)) for kind in _TOKENS}
     usage = {name: values for name, values in usage.items() if not np.isnan(values).all()}
     priced = not np.isnan(cost).all()
     if not priced and not usage:
@@ -51,37 +51,27 @@ def analyse(subject: Subject) -> Analysis:
 
 
 def _money(study: ScoreTable, cost: Floats, sampling: Sampling) -> Table:
-    composite = study.values("composite")
+    composite, settings = study.values("composite"), sampling.settings
     both = ~np.isnan(cost + composite)
     ratio = estimate_rates(sampling, *(np.where(both, values, 0.0) for values in (cost, composite)))
     per_point = cells_of(ratio.value, ratio.low, ratio.high, both.sum(axis=0))
     means = [sampling.estimate(values).value for values in (cost, composite)]
     marks = [FRONTIER if on else "" for on in _frontier(*means)]
-    named = [Cell(label, mark=mark) for label, mark in zip(study.labels, marks, strict=True)]
+    totals = [Account.of(study, group, settings).amount("api_cost").total for group in study.groups]
     return table(
         "money",
         "Cost in US dollars",
-        words("model", named),
+        words("model", [Cell(label, mark=mark) for label, mark in zip(study.labels, marks, strict=True)]),
         counts("n", (~np.isnan(cost)).sum(axis=0), "conversations", "Those whose result states its cost."),
         column("cost", sampling.cells(cost, flag=False), "per conversation", "usd", "Mean cost.", better=False),
-        column("total", _totals(study), "", "usd", "Sum over all results that state their cost, epochs included."),
+        column("total", totals, "", "usd", "Sum over all results that state their cost, epochs included."),
         column("composite", sampling.cells(composite), "Composite", "points", "Mean Composite, 0–100.", better=True),
         column("per_point", per_point, "", "usd", "Cost over Composite, where both are known.", better=False, digits=5),
         order=by_value(means[0], higher_is_better=False),
         caption=f"{sample_text(study)}; cheapest first. “{FRONTIER}”: no other model costs as little and scores as "
-        f"high, by the means and without a test. {intervals_text(sampling.settings)}.",
+        f"high, by the means and without a test. {intervals_text(settings)}.",
         chart=Chart("scatter", "model", ("cost", "composite"), "Composite and cost", "US dollars per conversation"),
     )
-
-
-def _totals(study: ScoreTable) -> list[float]:
-    """Per model, all epochs together; NaN where no result states its cost."""
-    costs: dict[tuple[str, str, str], list[float]] = {group.key: [] for group in study.groups}
-    there = frozenset(study.ids)
-    for (key, conversation), entries in study.entries.items():
-        if key in costs and conversation in there:
-            costs[key] += [cost for entry in entries if (cost := entry.get("api_cost")) is not None]
-    return [sum(found) if found else np.nan for found in costs.values()]
 
 
 def _frontier(cost: Floats, composite: Floats) -> list[bool]:
@@ -91,8 +81,7 @@ def _frontier(cost: Floats, composite: Floats) -> list[bool]:
         return [False] * len(cost)
     with np.errstate(invalid="ignore"):
         no_worse = (cost[:, None] <= cost) & (composite[:, None] >= composite)
-        beaten = (no_worse & ~no_worse.T).any(axis=0)
-    return list(usable & ~beaten)
+    return list(usable & ~(no_worse & ~no_worse.T).any(axis=0))
 
 
 def _usage(study: ScoreTable, usage: dict[str, Floats], sampling: Sampling) -> Table:
@@ -109,8 +98,8 @@ def _usage(study: ScoreTable, usage: dict[str, Floats], sampling: Sampling) -> T
 
 
 def _shows(study: ScoreTable, costs: Floats, sampling: Sampling) -> str:
-    settings, everyone = sampling.settings, np.stack([costs, study.values("composite")])
-    means = np.array([mean_over_models(values.T) for values in everyone])
+    settings = sampling.settings
+    means = np.array([mean_over_models(values.T) for values in (costs, study.values("composite"))])
     priced = [i for i in by_value(means[0], higher_is_better=False) if not np.isnan(means[0, i])]
     cost, composite = means[:, priced]
     if cost[-1] == 0:

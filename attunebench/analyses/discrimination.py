@@ -20,11 +20,6 @@ METRICS = tuple(
     for card in REGISTRY.values()
     if card.status in ("canonical", "alongside") and card.higher_is_better is not None and card.group != "diagnostic"
 )
-_SKILLS = {
-    "preference": ("pairwise_accuracy", "binary_hp_accuracy"),
-    "response quality": ("draft_judge", "draft_binary_alignment"),
-    "emotion labels": ("emotion_f1", "emotion_va"),
-}
 
 
 def analyse(subject: Subject) -> Analysis:
@@ -39,11 +34,12 @@ def analyse(subject: Subject) -> Analysis:
     marks = [ZERO_INFLATED if zero_inflated(table.reshape(-1, 1))[0] else "" for table in tables]
     means = [mean_over_models(table.T) for table in tables]
     shares = [Cell(one.apart / one.tests, small=one.undecidable) if one.tests else Cell(None) for one in tests]
+    fewest = [one.n[np.triu_indices(len(one.groups), 1)].min() for one in tests]
     shown = table(
         "pairs",
         "Pairs of models that differ, metric by metric",
         words("metric", [Cell(label_of(one.metric_id), mark=mark) for one, mark in zip(tests, marks, strict=True)]),
-        counts("n", [one.above("n").min() for one in tests], "conversations", "The fewest that a pair has in common."),
+        counts("n", fewest, "conversations", "The fewest that a pair has in common."),
         *pair_columns(tests, settings, better=True),
         column("share", shares, "", "share", "Share of the pairs that differ, corrected.", better=True, digits=2),
         column("span", [np.nanmax(mean) - np.nanmin(mean) for mean in means], meaning="Best mean minus worst."),
@@ -71,11 +67,5 @@ def _shows(tests: list[PairTable]) -> str:
     if not most:
         return "On no metric do two models differ significantly after correction."
     by_count = {count: [label_of(one.metric_id) for one in tests if one.apart == count] for count in (most, fewest)}
-    sentence = f"Most pairs differ on {listed(by_count[most])} ({most} of {tests[0].of})"
-    sentence += f", fewest on {listed(by_count[fewest])} ({fewest} of {tests[-1].of})." if fewest < most else "."
-    skills = {
-        name: ", ".join(f"{label_of(one.metric_id)} {one.apart}" for one in tests if one.metric_id in ids)
-        for name, ids in _SKILLS.items()
-    }
-    parts = [f"{name} – {counts}" for name, counts in skills.items() if counts]
-    return f"{sentence} By skill: {'; '.join(parts)}." if len(parts) > 1 else sentence
+    least = f", fewest on {listed(by_count[fewest])} ({fewest} of {tests[-1].of})" if fewest < most else ""
+    return f"Most pairs differ on {listed(by_count[most])} ({most} of {tests[0].of}){least}."

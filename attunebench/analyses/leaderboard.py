@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from attunebench.analyses import base, verdicts
-from attunebench.analyses.base import Settings, Subject
+from attunebench.analyses.base import Settings, Subject, digits_of, label_of, unit_of
 from attunebench.analyses.sampling import Sampling, cells_of, mean_over_models
 from attunebench.analyses.table import Analysis, Cell, Chart, Filled, Table, column, counts, known, ranks, table, words
 from attunebench.comparison.pairing import pair_columns, reach_warnings
-from attunebench.comparison.ranking import Ranking, ranking_sentence, tiers_of
+from attunebench.comparison.ranking import Ranking, p_best_column, ranking_sentence, tiers_of
 from attunebench.metrics.registry import REGISTRY, cards_of
 from attunebench.scores import BASE_RATE
 from attunebench.scores.references import standing
@@ -44,10 +44,12 @@ def analyse(subject: Subject) -> Analysis:
 
 
 def _ranked(study: ScoreTable, ranking: Ranking, settings: Settings) -> Table:
-    metric_id, label, unit = ranking.metric_id, base.label_of(ranking.metric_id), base.unit_of(ranking.metric_id)
+    metric_id, label, unit = ranking.metric_id, label_of(ranking.metric_id), unit_of(ranking.metric_id)
     apart = zip(ranking.pairs.told_apart.sum(axis=1).tolist(), ranking.few.tolist(), strict=True)
-    p_best = cells_of(ranking.stability.p_best, small=ranking.few)
-    shared = study.with_conversations(ranking.conversations)
+    shared, baseline = study.with_conversations(ranking.conversations), base.reference_of(study, BASE_RATE)
+    lines = {"chance": cards_of(study.rules)[metric_id].chance}
+    if baseline is not None and metric_id in baseline.values:
+        lines["base rate"] = known(mean_over_models(baseline.values[metric_id][None])[0])
     return table(
         metric_id,
         label,
@@ -56,29 +58,16 @@ def _ranked(study: ScoreTable, ranking: Ranking, settings: Settings) -> Table:
         counts("n", ranking.n, "conversations"),
         base.metric_column(metric_id, ranking.score_cells(), id="score"),
         ranks("rank", ranking.rank_cells(), "", "By the mean; in brackets over resamples."),
-        column("p_best", p_best, "P(best)", "share", "Share of resamples in which it is first.", better=True, digits=2),
+        p_best_column(cells_of(ranking.stability.p_best, small=ranking.few)),
         counts("apart", [Cell(k, small=few) for k, few in apart], "differs from", "Other models that differ from it."),
         *(_skill(shared, metric_id, settings) if shared.ids else []),
         order=ranking.order,
         caption=ranking.caption(settings),
         chart=Chart(
-            "intervals",
-            "model",
-            ("score",),
-            label,
-            "points of 100" if unit == "points" else unit,
-            _lines(study, metric_id),
+            *("intervals", "model", ("score",), label, "points of 100" if unit == "points" else unit),
+            lines={name: value for name, value in lines.items() if value is not None},
         ),
     )
-
-
-def _lines(study: ScoreTable, metric_id: str) -> dict[str, float]:
-    """Chance where the metric has one, and the base rate where the scores hold it."""
-    reference = base.reference_of(study, BASE_RATE)
-    lines = {"chance": cards_of(study.rules)[metric_id].chance}
-    if reference is not None and metric_id in reference.values:
-        lines["base rate"] = known(mean_over_models(reference.values[metric_id][None])[0])
-    return {name: value for name, value in lines.items() if value is not None}
 
 
 def _skill(shared: ScoreTable, metric_id: str, settings: Settings) -> list[Filled]:
@@ -87,30 +76,26 @@ def _skill(shared: ScoreTable, metric_id: str, settings: Settings) -> list[Fille
     if baseline is None or metric_id not in baseline.values:
         return []
     ceiling = card.high if base.better(metric_id) else card.low
-    sampling = Sampling.of(shared, settings)
-    cells = sampling.skill_cells(shared.values(metric_id), baseline.values[metric_id], ceiling)
+    cells = Sampling.of(shared, settings).skill_cells(shared.values(metric_id), baseline.values[metric_id], ceiling)
     return [column("skill", cells, "", "share", "0 is the base rate, 1 the ceiling.", better=True)]
 
 
 def _pairs(rankings: list[Ranking], settings: Settings) -> Table:
-    def texts(values: list[float]) -> list[str]:
-        """The value of each ranking in the unit of its metric."""
-        metrics = [ranking.metric_id for ranking in rankings]
-        points = [" points" if base.unit_of(metric_id) == "points" else "" for metric_id in metrics]
-        numbers = [verdicts.number(v, base.digits_of(m)) for v, m in zip(values, metrics, strict=True)]
-        return [n + unit * (not np.isnan(v)) for n, v, unit in zip(numbers, values, points, strict=True)]
+    def in_unit(ranking: Ranking, value: float) -> str:
+        points = " points" if unit_of(ranking.metric_id) == "points" and not np.isnan(value) else ""
+        return verdicts.number(value, digits_of(ranking.metric_id)) + points
 
-    means = [ranking.mean[ranking.ranked] for ranking in rankings]
-    pairs = [ranking.pairs for ranking in rankings]
+    spans = [np.ptp(one.mean[one.ranked]) if one.ranked else np.nan for one in rankings]
+    mde, corrected = ([in_unit(r, r.pairs.median(name)) for r in rankings] for name in ("mde", "mde_corrected"))
     return table(
         "told_apart",
         "How much of the ranking is real",
-        words("metric", [base.label_of(ranking.metric_id) for ranking in rankings]),
-        counts("models", map(len, means)),
-        words("span", texts([float(np.ptp(mean)) if len(mean) else np.nan for mean in means]), "", "Best minus worst."),
-        *pair_columns(pairs, settings),
-        words("mde", texts([one.median("mde") for one in pairs]), "detectable", "Median over pairs."),
-        words("mde_corrected", texts([one.median("mde_corrected") for one in pairs]), "detectable, corrected"),
+        words("metric", [label_of(ranking.metric_id) for ranking in rankings]),
+        counts("models", [len(ranking.ranked) for ranking in rankings]),
+        words("span", map(in_unit, rankings, spans), "", "Best minus worst."),
+        *pair_columns([ranking.pairs for ranking in rankings], settings),
+        words("mde", mde, "detectable", "Median over pairs."),
+        words("mde_corrected", corrected, "detectable, corrected"),
         caption=f"Detectable: the smallest true difference found with {100 * settings.power:g} % power at α "
         f"{settings.alpha:g}, or at α over the number of pairs.",
     )
@@ -124,16 +109,15 @@ def _references(study: ScoreTable, metrics: tuple[str, ...], settings: Settings)
     values = {one.label: [one.values.get(m, gap) for m in columns] for one in references}
     values["mean over models"] = [mean_over_models(study.values(m)) for m in columns]
     rows = [sampling.cells(np.stack(means, axis=1), of=columns) for means in values.values()]
-    filled = [
-        column(m, cells, base.label_of(m), base.unit_of(m), REGISTRY[m].meaning)
-        for m, cells in zip(columns, zip(*rows, strict=True), strict=True)
-    ]
     return table(
         "references",
         "Without a model",
         words("reference", values),
         counts("n", [max(cell.n or 0 for cell in row) for row in rows], "conversations"),
-        *filled,
+        *(
+            column(m, [row[i] for row in rows], label_of(m), unit_of(m), REGISTRY[m].meaning)
+            for i, m in enumerate(columns)
+        ),
         caption=f"Made from the labels alone and not ranked. {verdicts.intervals_text(settings)}.",
         notes=tuple(f"{one.label}: {one.meaning}" for one in references),
     )

@@ -8,22 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-import numpy as np
-
-from attunebench.analyses import base
-from attunebench.analyses.base import Subject, better, drill_to, label_of, value_of
+from attunebench.analyses import base, verdicts
+from attunebench.analyses.base import Settings, Subject, better, drill_to, label_of, value_of
 from attunebench.analyses.sampling import Sampling, turned
 from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, column, counts, table, words
-from attunebench.analyses.verdicts import (
-    comparability,
-    correction_text,
-    counted,
-    intervals_text,
-    judges_note,
-    listed,
-    sample_text,
-)
+from attunebench.analyses.verdicts import counted, listed
 from attunebench.comparison.ranking import Ranking, tiers_of
 from attunebench.scores.table import ScoreTable
 
@@ -40,21 +31,17 @@ def analyse(subject: Subject) -> Analysis:
     metrics = base.comparable_metrics(study, defined)
     if not metrics:
         raise Missing("None of the metrics can be compared between the models here.")
-    rankings = {metric_id: tiers_of(study, metric_id, settings) for metric_id in metrics}
-    rankings = {metric_id: ranking for metric_id, ranking in rankings.items() if len(ranking.ranked) > 1}
+    rankings = {m: found for m in metrics if len((found := tiers_of(study, m, settings)).ranked) > 1}
     marks = {metric_id: _marks(ranking) for metric_id, ranking in rankings.items()}
-    sampling = Sampling.of(study, settings)
-    means = {m: sampling.cells(study.values(m), [drill_to(g, m) for g in study.groups], of=m) for m in metrics}
-    for metric_id, i, mark in ((m, *item) for m, found in marks.items() for item in found.items()):
-        means[metric_id][i] = replace(means[metric_id][i], mark=mark)
+    means = _means(study, metrics, marks, settings)
     return Analysis(
-        tables=(_leaders(study, rankings, marks, sampling), _grid(study, means, sampling)),
+        tables=(_leaders(study, rankings, marks, settings), means),
         shows=_shows(study, rankings, marks, means),
         cannot="A model that is first without a significant lead may be first by chance. Metrics are tested one by "
         f"one: over {counted(len(metrics), 'metric')} some lead can still be chance, and metrics that share answers "
         "repeat each other.",
-        warnings=comparability(study, defined),
-        notes=judges_note(study, metrics),
+        warnings=verdicts.comparability(study, defined),
+        notes=verdicts.judges_note(study, metrics),
     )
 
 
@@ -64,71 +51,71 @@ def _marks(ranking: Ranking) -> dict[int, str]:
     return {i: mark for i, mark in ((ranked[0], BEST), (ranked[-1], LOWEST)) if apart[i] == len(ranked) - 1}
 
 
-def _leaders(study: ScoreTable, rankings: Mapping[str, Ranking], marks: Marks, sampling: Sampling) -> Table:
-    def names(place: int) -> list[Cell]:
-        found = {metric_id: ranking.ranked[place] for metric_id, ranking in rankings.items()}
-        return [
-            Cell(study.labels[i], mark=marks[m].get(i, ""), drill=drill_to(study.groups[i], m))
-            for m, i in found.items()
-        ]
-
-    def means(place: int) -> list[Cell]:
-        return [replace(one.score_cells()[one.ranked[place]], n=None, drill=None) for one in tests]
-
-    tests, settings = list(rankings.values()), sampling.settings
-    leads = [one.pairs.cell(*one.ranked[:2]) for one in tests]
-    leads = [cell if better(m) else turned(cell) for m, cell in zip(rankings, leads, strict=True)]
-    apart = [one.pairs.told_apart[one.ranked[0]].sum() for one in tests]
+def _leaders(study: ScoreTable, rankings: Mapping[str, Ranking], marks: Marks, settings: Settings) -> Table:
+    rows: list[tuple[Any, ...]] = []
+    for metric_id, ranking in rankings.items():
+        (first, second, *_), last, scores = ranking.ranked, ranking.ranked[-1], ranking.score_cells()
+        (lead,), apart = ranking.pairs.cells([(first, second)]), ranking.pairs.told_apart[first].sum()
+        marked = marks[metric_id]
+        names = [Cell(study.labels[i], mark=marked.get(i, ""), drill=scores[i].drill) for i in (first, last)]
+        means = [replace(scores[i], n=None, drill=None) for i in (first, last)]
+        lead = lead if better(metric_id) else turned(lead)
+        rows.append((label_of(metric_id), names[0], ranking.n[first], means[0], lead, apart, names[1], means[1]))
     sure = "where it differs significantly from all others."
     return table(
         "leaders",
         "First and last by metric",
-        words("metric", map(label_of, rankings)),
-        words("first", names(0), "", f"The highest mean; “{BEST}” {sure}"),
-        counts("n", [one.n[one.ranked[0]] for one in tests], "conversations"),
-        column("mean", means(0), "its mean", meaning="Mean of the first.", better=True),
-        column("lead", leads, meaning="First minus second, paired, with p corrected over the pairs.", better=True),
-        counts("apart", apart, "differs from", "From how many other models the first differs significantly."),
-        words("last", names(-1), "", f"The lowest mean; “{LOWEST}” {sure}"),
-        column("last_mean", means(-1), "its mean", meaning="Mean of the last."),
-        caption=f"{sample_text(study)}; each pair over the conversations of both. "
-        f"{intervals_text(settings)}; {correction_text(settings, 'all pairs of a metric')}.",
+        words("metric"),
+        words("first", (), "", f"The highest mean; “{BEST}” {sure}"),
+        counts("n", (), "conversations"),
+        column("mean", (), "its mean", meaning="Mean of the first.", better=True),
+        column("lead", meaning="First minus second, paired, with p corrected over the pairs.", better=True),
+        counts("apart", (), "differs from", "From how many other models the first differs significantly."),
+        words("last", (), "", f"The lowest mean; “{LOWEST}” {sure}"),
+        column("last_mean", (), "its mean", meaning="Mean of the last."),
+        rows=rows,
+        caption=f"{verdicts.sample_text(study)}; each pair over the conversations of both. "
+        f"{verdicts.tested_text(settings, 'all pairs of a metric')}.",
     )
 
 
-def _grid(study: ScoreTable, means: Mapping[str, Sequence[Cell]], sampling: Sampling) -> Table:
-    first = next(iter(means))
+def _means(study: ScoreTable, metrics: Sequence[str], marks: Marks, settings: Settings) -> Table:
+    sampling, first = Sampling.of(study, settings), metrics[0]
+    means = {m: sampling.cells(study.values(m), [drill_to(g, m) for g in study.groups], of=m) for m in metrics}
+    for metric_id, i, mark in ((m, *item) for m, found in marks.items() for item in found.items()):
+        means[metric_id][i] = replace(means[metric_id][i], mark=mark)
+    order = base.best_first(means[first] if better(first) else map(turned, means[first]))
     return table(
         "means",
         "All means",
         words("model", study.labels),
         *(base.metric_column(metric_id, cells) for metric_id, cells in means.items()),
-        order=base.by_value(np.array(list(map(value_of, means[first]))), higher_is_better=better(first)),
-        caption=f"{sample_text(study)}; each mean over the model's own conversations. “{BEST}” and “{LOWEST}” mark a "
-        f"model that differs significantly from all others. {intervals_text(sampling.settings)}.",
+        order=order,
+        caption=f"{verdicts.sample_text(study)}; each mean over the model's own conversations. “{BEST}” and “{LOWEST}” "
+        f"mark a model that differs significantly from all others. {verdicts.intervals_text(settings)}.",
         chart=Chart("heatmap", "model", tuple(means), "Means by model and metric", "mean"),
     )
 
 
-def _shows(
-    study: ScoreTable, rankings: Mapping[str, Ranking], marks: Marks, means: Mapping[str, Sequence[Cell]]
-) -> str:
+def _shows(study: ScoreTable, rankings: Mapping[str, Ranking], marks: Marks, means: Table) -> str:
     if not rankings:
         return "No metric has two models with a value in common."
     if all(ranking.small for ranking in rankings.values()):
         return "The models have too few conversations in common to name a leader."
-    ends: dict[str, dict[str, list[str]]] = {BEST: {}, LOWEST: {}}
-    for metric_id, found in marks.items():
-        for i, mark in found.items():
-            ends[mark].setdefault(study.labels[i], []).append(label_of(metric_id))
-    best, lowest = ("; ".join(f"{name} on {listed(won)}" for name, won in by_name.items()) for by_name in ends.values())
-    won, whole = sum(map(len, ends[BEST].values())), counted(len(rankings), "metric")
-    sentence = f"Best on {won} of {whole}: {best}." if won else f"On none of {whole} does a model lead significantly."
-    sentence += " No model leads everywhere." if won < len(rankings) or len(ends[BEST]) > 1 else ""
-    sentence += f" Lowest: {lowest}." if lowest else ""
-    if "kendall_tau" not in means:
+
+    def named(mark: str) -> str:
+        on = {i: [label_of(m) for m, found in marks.items() if found.get(i) == mark] for i in range(len(study.groups))}
+        return "; ".join(f"{study.labels[i]} on {listed(metrics)}" for i, metrics in on.items() if metrics)
+
+    won, whole = sum(BEST in found.values() for found in marks.values()), counted(len(rankings), "metric")
+    sentence = f"On none of {whole} does a model lead significantly."
+    if won:
+        sentence = f"Best on {won} of {whole}: {named(BEST)}."
+    sentence += f" Lowest: {lowest}." if (lowest := named(LOWEST)) else ""
+    places = [i for i, one in enumerate(means.columns) if one.id == "kendall_tau"]
+    if not places:
         return sentence
-    taus = [cell for cell in means["kendall_tau"] if not cell.small]
+    taus = [row[places[0]] for row in means.rows if not row[places[0]].small]
     below, certain = sum(value_of(c) < 0 for c in taus), sum(c.high is not None and c.high < 0 for c in taus)
     models = f"{below} of {counted(len(study.groups), 'model')} {'has' if below == 1 else 'have'}"
     return f"{sentence} {models} a negative mean τ, {certain} with the whole interval."

@@ -5,20 +5,31 @@ Differences are paired; ranks are compared over the conversations that every mod
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Mapping
 
 import numpy as np
 
 from attunebench.analyses import base, verdicts
 from attunebench.analyses.base import Settings, Subject, label_of, value_of
-from attunebench.analyses.sampling import Sampling, cells_of, claimed, corrected_p
-from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, ranks, table, words
+from attunebench.analyses.sampling import Sampling, cells_of, claimed
+from attunebench.analyses.table import (
+    Analysis,
+    Cell,
+    Chart,
+    Drill,
+    Filled,
+    Missing,
+    Table,
+    column,
+    counts,
+    ranks,
+    table,
+    words,
+)
+from attunebench.analyses.within import in_rows, paired_cells
 from attunebench.constants import MODES
 from attunebench.metrics.draft import JUDGED
 from attunebench.scores.table import ScoreTable
-from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.permutation import permutations_needed
 from attunebench.statistics.rank_tests import rank_shift_p
 from attunebench.statistics.ranks import competition_ranks
@@ -29,48 +40,26 @@ _SHIFT = 2
 """A model that moves so many ranks is named."""
 
 
-class _Pair(NamedTuple):
-    """Two modes of the same models, with their groups in one order."""
-
-    first_mode: str
-    mode: str
-    first: ScoreTable
-    other: ScoreTable
-
-    @property
-    def name(self) -> str:
-        return f"{self.mode} − {self.first_mode}"
-
-
-class _Ranks(NamedTuple):
-    """The models' ranks in both modes, and the ranks gained."""
-
-    first: Floats
-    other: Floats
-    shift: list[Cell]
-
-
 def analyse(subject: Subject) -> Analysis:
     """For each other mode a table of differences per model and metric, and one of rank shifts."""
     settings, pairs = subject.settings, _pairs(subject)
     tables, shows, beyond, shown = list[Table](), list[str](), list[str](), set[str]()
-    for pair in pairs:
-        metrics = tuple(base.defined_metrics(pair.other, base.wanted_metrics(settings, METRICS)))
-        if not metrics:
+    for first, other in pairs:
+        cells = _differences(first, other, settings)
+        if not cells:
             continue
-        shown.update(metrics)
-        cells = _differences(pair, metrics, settings)
-        ranked = [metric_id for metric_id in RANKED if metric_id in metrics]
-        moves = {metric_id: _ranks(pair, metric_id, settings, len(ranked)) for metric_id in ranked}
-        tables.append(_difference_table(pair, cells, settings))
-        tables += [_rank_table(pair, moves, settings)] if moves and len(pair.first.groups) > 1 else []
-        shows.append(_shows(pair, cells, moves, settings))
-        least = np.full(len(metrics) * len(pair.first.groups), Sampling.of(pair.first, settings).least)
+        ranked = [metric_id for metric_id in RANKED if metric_id in cells]
+        columns = {m: _rank_columns(first, other, m, settings, len(ranked)) for m in ranked}
+        tables.append(_difference_table(first, other, cells, settings))
+        tables += [_rank_table(first, other, columns, settings)] if ranked and len(first.groups) > 1 else []
+        shows.append(_shows(first, other, cells, {m: filled[-1].cells for m, filled in columns.items()}, settings))
+        least = np.full(len(cells) * len(first.groups), Sampling.of(first, settings).least)
         beyond += verdicts.reach_text(least, settings)
+        shown.update(cells)
     if not tables:
         raise Missing("None of the metrics is defined for any conversation in another mode.")
-    groups = dict.fromkeys(group for pair in pairs for group in (*pair.first.groups, *pair.other.groups))
-    everyone = pairs[0].first.with_groups(list(groups))
+    groups = dict.fromkeys(group for pair in pairs for study in pair for group in study.groups)
+    everyone = pairs[0][0].with_groups(list(groups))
     return Analysis(
         tables=tuple(tables),
         shows=" ".join(shows),
@@ -81,109 +70,115 @@ def analyse(subject: Subject) -> Analysis:
     )
 
 
-def _pairs(subject: Subject) -> list[_Pair]:
-    """The modes to compare, each with the primary one over the models and conversations of both."""
+def _pairs(subject: Subject) -> list[tuple[ScoreTable, ScoreTable]]:
+    """The primary mode and each other one of the same models, in one order, over the conversations of both."""
     study = subject.study.models(baselines=subject.settings.baselines)
-    first_mode, wanted = base.primary_mode(subject.study), subject.settings.mode
-    modes = [mode for mode in subject.study.modes if mode != first_mode]
+    primary, wanted = base.primary_mode(subject.study), subject.settings.mode
+    modes = [mode for mode in subject.study.modes if mode != primary]
     if not modes:
-        raise Missing(f"All results are in one mode, {first_mode}; a comparison takes two.")
-    if wanted and wanted != first_mode:
+        raise Missing(f"All results are in one mode, {primary}; a comparison takes two.")
+    if wanted and wanted != primary:
         modes = [mode for mode in modes if mode == wanted]
     pairs = []
     for mode in sorted(modes, key=lambda mode: (MODES.index(mode) if mode in MODES else len(MODES), mode)):
-        sides = [{g.model_key: g for g in study.groups if g.mode == one} for one in (first_mode, mode)]
+        sides = [{g.model_key: g for g in study.groups if g.mode == one} for one in (primary, mode)]
         both = [key for key in sides[0] if key in sides[1]]
         first, other = (study.with_groups([side[key] for key in both]) for side in sides)
         ids = [study.ids[row] for row in np.flatnonzero((first.scored() & other.scored()).any(axis=1))]
         if ids:
-            pairs.append(_Pair(first_mode, mode, first.with_conversations(ids), other.with_conversations(ids)))
+            pairs.append((first.with_conversations(ids), other.with_conversations(ids)))
     if not pairs:
-        raise Missing(f"No model has a conversation both in mode {first_mode} and in another one.")
+        raise Missing(f"No model has a conversation both in mode {primary} and in another one.")
     return pairs
 
 
-def _differences(pair: _Pair, metrics: Sequence[str], settings: Settings) -> dict[str, list[Cell]]:
+def _differences(first: ScoreTable, other: ScoreTable, settings: Settings) -> dict[str, list[Cell]]:
     """Metric → a cell per model: the other mode minus the first one. All of them are one family of tests."""
-    sampling = Sampling.of(pair.first, settings)
-    a, b = (np.concatenate([side.values(m) for m in metrics], axis=1) for side in (pair.other, pair.first))
-    tests = sampling.tests(f"modes {pair.mode}", a, b)
-    cells = zip(sampling.difference_cells(tests, corrected_p(tests, settings), a, b), ~np.isnan(a - b).T, strict=True)
-    found: dict[str, list[Cell]] = {metric_id: [] for metric_id in metrics}
-    for metric_id in metrics:
-        for group in pair.other.groups:
-            cell, defined = next(cells)
-            shared = tuple(pair.first.ids[row] for row in np.flatnonzero(defined))
-            drill = Drill(group=group.key, metric=metric_id, conversations=shared)
-            found[metric_id].append(replace(cell, drill=drill))
-    return found
+    metrics = tuple(base.defined_metrics(other, base.wanted_metrics(settings, METRICS)))
+    if not metrics:
+        return {}
+    a, b = (np.concatenate([side.values(m) for m in metrics], axis=1) for side in (other, first))
+    defined, ids = ~np.isnan(a - b).T, np.array(first.ids, dtype=object)
+    keys = [(group.key, m) for m in metrics for group in other.groups]
+    drills = [Drill(key, m, conversations=tuple(ids[row])) for (key, m), row in zip(keys, defined, strict=True)]
+    cells = paired_cells(Sampling.of(first, settings), f"modes {other.modes[0]}", a, b, drills)
+    return dict(zip(metrics, in_rows(cells, len(other.groups)), strict=True))
 
 
-def _difference_table(pair: _Pair, cells: Mapping[str, list[Cell]], settings: Settings) -> Table:
-    both = (pair.first.scored() & pair.other.scored()).sum(axis=0)
-    family = f"all {len(cells) * len(both)} differences"
+def _difference_table(
+    first: ScoreTable, other: ScoreTable, cells: Mapping[str, list[Cell]], settings: Settings
+) -> Table:
+    both, modes = (first.scored() & other.scored()).sum(axis=0), (other.modes[0], first.modes[0])
     return table(
-        f"{pair.mode}_minus_{pair.first_mode}",
-        pair.name,
-        words("model", pair.first.labels),
+        "_minus_".join(modes),
+        " − ".join(modes),
+        words("model", first.labels),
         counts("n", both, "conversations", "Scored in both modes."),
         *(base.metric_column(metric_id, column_cells, difference=True) for metric_id, column_cells in cells.items()),
-        caption=f"Paired over the conversations of both modes: {verdicts.sample_text(pair.first)}; Composite in points "
-        f"of 100. {verdicts.intervals_text(settings)}; {verdicts.correction_text(settings, family)}.",
-        chart=Chart("heatmap", "model", tuple(cells), pair.name, "difference"),
+        caption=f"Paired over the conversations of both modes: {verdicts.sample_text(first)}; Composite in points "
+        f"of 100. {verdicts.tested_text(settings, f'all {len(cells) * len(both)} differences')}.",
+        chart=Chart("heatmap", "model", tuple(cells), " − ".join(modes), "difference"),
     )
 
 
-def _ranks(pair: _Pair, metric_id: str, settings: Settings, metrics: int) -> _Ranks:
-    """Over the conversations in which every model is defined in both modes.
+def _rank_columns(
+    first: ScoreTable, other: ScoreTable, metric_id: str, settings: Settings, metrics: int
+) -> list[Filled]:
+    """The ranks in both modes and the ranks gained, over the conversations that every model has in both.
 
     p is corrected over the models of a metric by `rank_shift_p`, and over so many metrics here.
     """
-    sides = [side.values(metric_id) * (1 if base.better(metric_id) else -1) for side in (pair.first, pair.other)]
+    sides = [side.values(metric_id) * (1 if base.better(metric_id) else -1) for side in (first, other)]
     whole = ~np.isnan(sides[0] + sides[1]).any(axis=1)
-    if not whole.any():
-        gap = np.full(len(pair.first.groups), np.nan)
-        return _Ranks(gap, gap, cells_of(gap, n=np.zeros(len(gap), dtype=np.int64)))
-    ids = [pair.first.ids[row] for row in np.flatnonzero(whole)]
-    sampling = Sampling.of(pair.first.with_conversations(ids), settings)
-    first, other = (side[whole] for side in sides)
-    rng, draws = settings.rng(f"rank shifts {pair.mode} {metric_id}"), permutations_needed(metrics, settings.alpha)
-    p = rank_shift_p(first, other, rng=rng, permutations=draws, clusters=sampling.clusters)
-    shift, low, high = sampling.rank_shifts(first, other)
-    n, few = np.full(len(shift), len(ids)), sampling.small(first) | (sampling.least * metrics > settings.alpha)
-    cells = cells_of(shift, low, high, n, few, p_corrected=np.minimum(p * metrics, 1.0))
-    return _Ranks(competition_ranks(first.mean(axis=0)), competition_ranks(other.mean(axis=0)), cells)
+    n, places = np.full(len(first.groups), whole.sum()), [np.full(len(first.groups), np.nan)] * 2
+    shifts = cells_of(places[0], n=n)
+    if whole.any():
+        sampling = Sampling.of(first.with_conversations(np.array(first.ids, dtype=object)[whole].tolist()), settings)
+        sides = [side[whole] for side in sides]
+        rng, draws = (
+            settings.rng(f"rank shifts {other.modes[0]} {metric_id}"),
+            permutations_needed(metrics, settings.alpha),
+        )
+        p = np.minimum(rank_shift_p(*sides, rng=rng, permutations=draws, clusters=sampling.clusters) * metrics, 1.0)
+        few = sampling.small(sides[0]) | (sampling.least * metrics > settings.alpha)
+        shifts = cells_of(*sampling.rank_shifts(*sides), n, few, p_corrected=p)
+        places = [competition_ranks(side.mean(axis=0)) for side in sides]
+    label = label_of(metric_id)
+    return [
+        ranks(f"{metric_id}_before", places[0], f"{label}, {first.modes[0]}"),
+        ranks(f"{metric_id}_after", places[1], f"{label}, {other.modes[0]}"),
+        column(f"{metric_id}_shift", shifts, f"{label}, shift", meaning="Ranks gained.", better=True, digits=0),
+    ]
 
 
-def _rank_table(pair: _Pair, moves: Mapping[str, _Ranks], settings: Settings) -> Table:
-    columns = []
-    for m, found in moves.items():
-        label, gained = label_of(m), "Ranks gained; below 0: lost."
-        columns += [
-            ranks(f"{m}_before", found.first, f"{label}, {pair.first_mode}"),
-            ranks(f"{m}_after", found.other, f"{label}, {pair.mode}"),
-            column(f"{m}_shift", found.shift, f"{label}, shift", meaning=gained, better=True, digits=0),
-        ]
-    title, first = f"Ranks under {pair.first_mode} and {pair.mode}", next(iter(moves))
+def _rank_table(first: ScoreTable, other: ScoreTable, columns: Mapping[str, list[Filled]], settings: Settings) -> Table:
+    title, lead = f"Ranks under {first.modes[0]} and {other.modes[0]}", next(iter(columns))
     return table(
-        f"{pair.mode}_ranks",
+        f"{other.modes[0]}_ranks",
         title,
-        words("model", pair.first.labels),
-        *columns,
+        words("model", first.labels),
+        *(one for filled in columns.values() for one in filled),
         caption="Over the conversations that every model has in both modes; equal means share the better rank. "
         f"{verdicts.intervals_text(settings)}, which say how far ranks vary and not whether modes differ; p of a shift "
         "by exchanging the modes of conversations, corrected over all models and both rankings.",
-        chart=Chart("dumbbells", "model", (f"{first}_before", f"{first}_after"), title, "rank"),
+        chart=Chart("dumbbells", "model", (f"{lead}_before", f"{lead}_after"), title, "rank"),
     )
 
 
-def _shows(pair: _Pair, cells: Mapping[str, list[Cell]], moves: Mapping[str, _Ranks], settings: Settings) -> str:
-    labels = pair.first.labels
-    named = [(f"{labels[i]} on {label_of(m)}", cell) for m, found in cells.items() for i, cell in enumerate(found)]
-    sentence = f"{pair.name}: {verdicts.claims_sentence(named, settings, digits=2)}"
-    shifts = [(labels[i], m, cell) for m, found in moves.items() for i, cell in enumerate(found.shift)]
-    if len(labels) < 2 or all(cell.small for _, _, cell in shifts):
+def _shows(
+    first: ScoreTable,
+    other: ScoreTable,
+    cells: Mapping[str, list[Cell]],
+    shifts: Mapping[str, list[Cell]],
+    settings: Settings,
+) -> str:
+    named, ranked = (
+        [(f"{label} on {label_of(m)}", cell) for m in found for label, cell in zip(first.labels, found[m], strict=True)]
+        for found in (cells, shifts)
+    )
+    sentence = f"{other.modes[0]} − {first.modes[0]}: {verdicts.claims_sentence(named, settings, digits=2)}"
+    if len(first.labels) < 2 or all(cell.small for _, cell in ranked):
         return sentence
-    significant = [one for one in shifts if claimed(one[2], settings) and abs(value_of(one[2])) >= _SHIFT]
-    moved = [f"{label} {value_of(cell):+.0f} on {label_of(m)}" for label, m, cell in significant]
+    far = [(name, value_of(cell)) for name, cell in ranked if claimed(cell, settings)]
+    moved = [f"{name} {shift:+.0f}" for name, shift in far if abs(shift) >= _SHIFT]
     return f"{sentence} Significant shifts of two ranks or more: {verdicts.listed(moved) or 'none'}."

@@ -11,35 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attunebench.analyses.accounts import (
-    SHARES,
-    UNSCORED,
-    api_cost,
-    call_tables,
-    coverage_table,
-    duration,
-    part_of,
-    served_table,
-    settings_table,
-)
-from attunebench.analyses.base import Settings, better, by_value, digits_of, label_of, metric_column
-from attunebench.analyses.one_model import LONGEST, SPREAD, OneModel, spread_of
+from attunebench.analyses import verdicts
+from attunebench.analyses.account import SPREAD, Account, account_tables, coverage_table, name_text, spread_of
+from attunebench.analyses.base import Settings, by_value, digits_of, label_of, metric_column, value_of
 from attunebench.analyses.table import Analysis, Cell, Table, column, counts, legend, table, words
-from attunebench.analyses.verdicts import (
-    comparability,
-    counted,
-    judges_text,
-    listed,
-    number,
-    shared_people_text,
-    small_text,
-    with_interval,
-)
+from attunebench.analyses.verdicts import counted, listed, number, with_interval
 from attunebench.comparison.choosing import chosen_groups
 from attunebench.metrics import rates
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores.table import Group, ScoreTable
-from attunebench.text import printable
 
 _FIRST = ("composite", "emotion_tracking", "evaluation_quality", "holistic_comprehension")
 _TITLES = {
@@ -74,7 +54,7 @@ Locate = Callable[[int, str], Files]
 
 def as_named(_source: int, name: str) -> Files:
     """The name of a result file as the scores have it, where nobody knows its folder."""
-    return Files(printable(name, 2 * LONGEST))
+    return Files(name_text(name, 200))
 
 
 def model_stats(
@@ -89,7 +69,7 @@ def model_stats(
     labels = {group.model_key: group.label for group in study.groups}
     scored = {group.key for group in study.groups}
     unscored = [
-        Group(*key, label=labels.get(key[:2]) or printable(key[1], LONGEST) or "(no name)")
+        Group(*key, label=labels.get(key[:2]) or name_text(key[1]) or "(no name)")
         for key in study.aggregates
         if key not in scored
     ]
@@ -99,137 +79,119 @@ def model_stats(
     else:
         study = study.models(baselines=settings.baselines, humans=True)
     study = study if settings.mode is None else study.of_mode(settings.mode)
-    ones = [OneModel.of(study, group, settings) for group in study.groups]
+    accounts = [Account.of(study, group, settings) for group in study.groups]
     metric_ids = tuple(m for m in REGISTRY if not settings.metrics or m in settings.metrics)
-    return (_overview(study, ones, metric_ids), *(_of_one(one, metric_ids, locate) for one in ones))
+    return (_overview(study, accounts, metric_ids), *(_of_one(one, metric_ids, locate) for one in accounts))
 
 
-def _overview(study: ScoreTable, ones: Sequence[OneModel], metric_ids: Sequence[str]) -> Analysis:
+def _overview(study: ScoreTable, accounts: Sequence[Account], metric_ids: Sequence[str]) -> Analysis:
+    def shares(name: str) -> list[float | None]:
+        return [one.share(name).value for one in accounts]
+
     shown = [m for m in metric_ids if m in _FIRST] or list(metric_ids[: len(_FIRST)])
-    shares = {name: [Cell(one.share(*parts).value) for one in ones] for name, parts in SHARES.items()}
-    spent, time = ([one.amount(read) for one in ones] for read in (api_cost, duration))
+    cost, time = ([one.amount(key) for one in accounts] for key in ("api_cost", "duration_seconds"))
+    answered, spent = "Items answered of items expected.", [Cell(a.total, mark=a.scope) for a in cost]
     models = table(
         "models",
         "Each model and mode",
-        words("model", [one.group.label for one in ones]),
-        words("mode", [one.mode for one in ones]),
-        counts("n", [len(one.study.ids) for one in ones], "conversations", "That were scored."),
-        counts("expected", [one.coverage.get("expected") for one in ones], "of", "Conversations of the ground truth."),
-        *(metric_column(m, [one.mean(m) for one in ones]) for m in shown),
-        column(
-            "answered", shares["items answered"], "", "share", "Items answered of items expected.", rounds_down=True
-        ),
-        column("mended", shares["calls repaired"], "repaired", "share", "Of the calls."),
-        column("refused", shares["calls refused"], "", "share", "Of the calls."),
-        column("cost", [Cell(a.total, mark=part_of(a)) for a in spent], "", "usd", "Of all results that state it."),
-        column("cost_each", [a.mean for a in spent], "per conversation", "usd"),
-        column("seconds", [a.mean for a in time], "", "seconds", "Per conversation."),
-        words("provider", [printable(one.group.provider, LONGEST) for one in ones]),
+        words("model", [one.group.label for one in accounts]),
+        words("mode", [name_text(one.group.mode) for one in accounts]),
+        counts("n", [len(one.study.ids) for one in accounts], "conversations", "That were scored."),
+        counts("expected", [one.coverage.get("expected") for one in accounts], "of", "Of the ground truth."),
+        *(metric_column(m, [one.mean(m) for one in accounts]) for m in shown),
+        column("answered", shares("items answered"), "", "share", answered, rounds_down=True),
+        column("mended", shares("calls repaired"), "repaired", "share", "Of the calls."),
+        column("refused", shares("calls refused"), "", "share", "Of the calls."),
+        column("cost", spent, "", "usd", "Of all results that state it."),
+        column("cost_each", [amount.mean for amount in cost], "per conversation", "usd"),
+        column("seconds", [amount.mean for amount in time], "", "seconds", "Per conversation."),
+        words("provider", [name_text(one.group.provider) for one in accounts]),
         caption="Means over the conversations of each: where these differ, models are not comparable here. "
         "`attune-bench compare` compares them.",
     )
+    question = "What do the scores hold about each model?"
     return Analysis(
-        "stats",
-        "Model by model",
-        "What do the scores hold about each model?",
-        warnings=comparability(study, shown),
-        tables=(models,),
+        "stats", "Model by model", question, warnings=verdicts.comparability(study, shown), tables=(models,)
     )
 
 
-def _of_one(one: OneModel, metric_ids: Sequence[str], locate: Locate) -> Analysis:
-    name = printable(f"{one.group.provider}/{one.group.model}", LONGEST)
-    label = one.group.label
+def _of_one(one: Account, metric_ids: Sequence[str], locate: Locate) -> Analysis:
+    label, mode = one.group.label, name_text(one.group.mode)
     about = Analysis(
-        f"stats/{label}/{one.mode}",
-        f"{label} ({one.mode})",
-        f"What do the scores hold about {name} in mode {one.mode}?",
+        f"stats/{label}/{mode}",
+        f"{label} ({mode})",
+        f"What do the scores hold about {name_text(f'{one.group.provider}/{one.group.model}')} in mode {mode}?",
     )
-    why = ", ".join(f"{len(ids)} {reason}" for reason in UNSCORED if (ids := one.coverage.get(reason)))
-    if not one.study.ids:
-        return replace(
-            about, missing=f"Nothing of it was scored{f': {why}' if why else ''}.", tables=(coverage_table(one),)
-        )
-    expected, scored = one.coverage.get("expected"), len(one.study.ids)
-    lacking = expected is not None and scored < expected
-    gap = f"{label}: scored {scored} of {expected}{f': {why}' if why else ''}." if lacking else ""
+    expected, scored, why = one.coverage.get("expected"), len(one.study.ids), one.unscored and f": {one.unscored}"
+    if not scored:
+        return replace(about, missing=f"Nothing of it was scored{why}.", tables=(coverage_table(one),))
+    gap = f"{label}: scored {scored} of {expected}{why}." if expected is not None and scored < expected else ""
     measured = [m for m in metric_ids if REGISTRY[m].status == "canonical" or not np.isnan(one.values(m)).all()]
-    by_group: dict[str, list[str]] = {}
-    for metric_id in measured:
-        by_group.setdefault("composite" if metric_id == "composite" else REGISTRY[metric_id].group, []).append(
-            metric_id
-        )
-    tables = [_metrics(one, group, by_group[group]) for group in _TITLES if group in by_group]
+    by_group = {
+        group: [m for m in measured if group == (m if m == "composite" else REGISTRY[m].group)] for group in _TITLES
+    }
+    tables = [_metrics(one, group, ids) for group, ids in by_group.items() if ids]
     absent = [label_of(m) for m in metric_ids if m not in measured]
     lead = one.settings.metrics or ("composite",)
     ordered = (*(m for m in lead if m in metric_ids), *(m for m in metric_ids if m not in lead))
-    accounts = (
-        *call_tables(one),
-        coverage_table(one),
-        served_table(one),
-        settings_table(one),
-    )
+    extremes = _extremes(one, ordered, locate)
     notes = (
         _KINDS.get(one.group.kind, ""),
         *_intervals(one),
         f"Not measured here: {', '.join(absent)}." if absent else "",
-        small_text(one.settings),
+        verdicts.small_text(one.settings),
         *legend(tables),
     )
     return replace(
         about,
-        shows=_essentials(one, lead[0]),
+        shows=_essentials(one, lead[0], extremes),
         cannot="One model alone: whether it is better than another is for `attune-bench compare` to say. Best and "
         "worst conversations are single values, and single values are noisy.",
         tables=(
             *(shown for shown in tables if shown.id not in _LAST),
-            *(shown for shown in (_extremes(one, ordered, locate), *accounts) if shown.rows),
+            *(shown for shown in (extremes, *account_tables(one)) if shown.rows),
             *(shown for shown in tables if shown.id in _LAST),
         ),
-        warnings=tuple(filter(None, (gap, *comparability(one.study, metric_ids)))),
+        warnings=tuple(filter(None, (gap, *verdicts.comparability(one.study, metric_ids)))),
         notes=tuple(filter(None, notes)),
     )
 
 
-# Metrics
-
-
-def _metrics(one: OneModel, group: str, metric_ids: Sequence[str]) -> Table:
+def _metrics(one: Account, group: str, metric_ids: Sequence[str]) -> Table:
     digits, cells = digits_of(metric_ids[0]), [one.mean(m) for m in metric_ids]
-    labels = [label_of(m) for m in metric_ids]
-    meanings = ("Standard deviation over conversations (n − 1).", *("Quantile over conversations.",) * 5)
-    spread = zip(SPREAD, meanings, zip(*(spread_of(one.values(m)) for m in metric_ids), strict=True), strict=True)
+    spreads = [spread_of(one.values(m)) for m in metric_ids]
+    meanings = dict.fromkeys(SPREAD, "Quantile over conversations.") | {"sd": "Standard deviation (n − 1)."}
     pooled = [label_of(m) for m in metric_ids if m in {card.id for card in rates.CARDS}]
     lower = [label_of(m) for m in metric_ids if REGISTRY[m].higher_is_better is False]
     notes = (
         f"Means over all items or calls together, spread over conversations: {', '.join(pooled)}." if pooled else "",
-        judges_text(one.study) if group == "draft" else "",
+        verdicts.judges_text(one.study) if group == "draft" else "",
         f"Lower is better: {', '.join(lower)}." if lower else "",
     )
     return table(
         group,
         _TITLES[group],
-        words("metric", labels),
+        words("metric", map(label_of, metric_ids)),
         counts("n", [cell.n for cell in cells], "n", "Conversations in which the metric is defined."),
         column("mean", cells, meaning="As `score` wrote it.", digits=digits),
-        *(column(id, values, meaning=meaning, digits=digits) for id, meaning, values in spread),
+        *(column(id, [s[id] for s in spreads], meaning=meanings[id], digits=digits) for id in SPREAD),
         words("id", metric_ids, "id", "What --metric and `report --explain` take."),
         notes=tuple(filter(None, notes)),
     )
 
 
-def _intervals(one: OneModel) -> tuple[str, ...]:
+def _intervals(one: Account) -> tuple[str, ...]:
     """How means and intervals were made."""
     made = one.metadata.get("intervals") or {}
-    method, unit = printable(str(made.get("method", "bootstrap")), 40), printable(str(made.get("unit", "")), 40)
+    method, unit = name_text(made.get("method", "bootstrap"), 40), name_text(made.get("unit", ""), 40)
     return (
         f"Means and [low, high], the 95 % {method} interval{f' over {unit}s' if unit else ''}, are those of `score`; "
         "spread is over conversations.",
-        shared_people_text(one.study, one.settings) if unit == "conversation" else "",
+        verdicts.shared_people_text(one.study, one.settings) if unit == "conversation" else "",
     )
 
 
-def _extremes(one: OneModel, metric_ids: Sequence[str], locate: Locate) -> Table:
+def _extremes(one: Account, metric_ids: Sequence[str], locate: Locate) -> Table:
     """The best and worst conversations of each metric, with their result files; no row where nothing is defined."""
     rows: list[tuple[Any, ...]] = []
     for metric_id in metric_ids:
@@ -250,7 +212,7 @@ def _extremes(one: OneModel, metric_ids: Sequence[str], locate: Locate) -> Table
     )
 
 
-def _ends(one: OneModel, metric_id: str, locate: Locate, places: int) -> Iterator[tuple[Any, ...]]:
+def _ends(one: Account, metric_id: str, locate: Locate, places: int) -> Iterator[tuple[Any, ...]]:
     values = one.values(metric_id)
     count = int((~np.isnan(values)).sum())
     if not count:
@@ -259,26 +221,24 @@ def _ends(one: OneModel, metric_id: str, locate: Locate, places: int) -> Iterato
     ends = [("highest", True), ("lowest", False)] if way is None else [("best", way), ("worst", not way)]
     if np.nanmin(values) == np.nanmax(values):
         ends, places = [("only" if count == 1 else "all alike", ends[0][1])], 1
-    else:
-        places = min(places, count // 2)
     for end, highest_first in ends:
-        for position in by_value(values, higher_is_better=highest_first)[:places]:
+        for position in by_value(values, higher_is_better=highest_first)[: min(places, max(1, count // 2))]:
             conversation = one.study.ids[position]
             runs = one.study.entries.get((one.group.key, conversation), ())
-            name = runs[0].get("source_file")
+            name, truth = runs[0].get("source_file"), one.study.ground_truth.get(conversation)
             file = locate(one.group.source, name) if name else Files("")
             yield (
                 label_of(metric_id),
                 end,
                 values[position],
-                int((values == values[position]).sum()),
-                Cell(printable(conversation, LONGEST), link=file.url),
-                one.name_of(conversation),
+                (values == values[position]).sum(),
+                Cell(name_text(conversation), link=file.url),
+                None if truth is None else name_text(truth["source_file"]),
                 Cell(file.shown or None, mark=f"and {len(runs) - 1} more" if len(runs) > 1 else "", link=file.url),
             )
 
 
-def _essentials(one: OneModel, metric_id: str) -> str:
+def _essentials(one: Account, metric_id: str, extremes: Table) -> str:
     """What a person looks up a model for, in a few sentences."""
     cell, label, conversations = one.mean(metric_id), label_of(metric_id), counted(len(one.study.ids), "conversation")
     if cell.value is None:
@@ -287,31 +247,24 @@ def _essentials(one: OneModel, metric_id: str) -> str:
         over = f"{counted(cell.n or 0, 'conversation')} of {counted(one.participants, 'participant')}"
         few = ", too few for a claim" if cell.small else ""
         sentences = [f"{label} {with_interval(cell, digits_of(metric_id))} over {over}{few}."]
-    answered, cost, time = one.share(*SHARES["items answered"]), one.amount(api_cost), one.amount(duration)
-    if answered.value is not None:
-        sentences.append(f"{rates.percent(answered.value)} of the items answered.")
-    ends = {"repaired": "calls repaired", "refused": "calls refused", "truncated": "calls cut at the token limit"}
-    calls = {word: one.share(*SHARES[name]) for word, name in ends.items()}
-    if told := [f"{share.part:,.0f} {word}" for word, share in calls.items() if share.n]:
-        sentences.append(f"Of {max(share.whole for share in calls.values()):,.0f} calls, {listed(told)}.")
+    if (answered := one.share("items answered").value) is not None:
+        sentences.append(f"{rates.percent(answered)} of the items answered.")
+    cost, time = one.amount("api_cost"), one.amount("duration_seconds")
     if cost.total is None:
         sentences.append("No result states its cost.")
     else:
-        part = "" if cost.n == cost.of else f" over the {cost.n} of {cost.of} results that state it"
-        sentences.append(f"Cost ${cost.total:.4f}{part} (${cost.mean:.4f} per conversation).")
+        scope = cost.scope and f", stated by {cost.n} of {cost.of} results"
+        sentences.append(f"Cost ${cost.total:.4f}{scope} (${cost.mean:.4f} per conversation).")
     if time.mean is not None:
         sentences.append(f"{time.mean:.1f} s per conversation.")
-    if one.group.kind == "model":
-        for word, what in (("as", "models_reported"), ("by", "providers_reported")):
-            if names := one.served(what):
-                sentences.append(f"Served {word} {listed([f'{name} ({count})' for name, count in names])}.")
-    values = one.values(metric_id)
-    if not np.isnan(values).all() and np.nanmin(values) != np.nanmax(values):
-        places = [by_value(values, higher_is_better=way)[0] for way in (better(metric_id), not better(metric_id))]
-        best, worst = (
-            f"{one.name_of(one.study.ids[place], ending=False) or printable(one.study.ids[place], LONGEST)} "
-            f"({number(values[place], digits_of(metric_id))})"
-            for place in places
-        )
-        sentences.append(f"Best in {best}, worst in {worst}.")
+    for word, what in (("as", "models_reported"), ("by", "providers_reported")):
+        if one.group.kind == "model" and (names := one.served(what)):
+            sentences.append(f"Served {word} {listed([f'{name} ({count})' for name, count in names])}.")
+    ends: dict[Any, str] = {}
+    for metric, end, value, _, conversation, truth, _ in extremes.rows:
+        if metric.value == label:
+            name = str(truth.value or conversation.value).removesuffix(".json")
+            ends.setdefault(end.value, f"{end.value} in {name} ({number(value_of(value), digits_of(metric_id))})")
+    if len(ends) == 2:
+        sentences.append(f"{label} is {' and '.join(ends.values())}.")
     return " ".join(sentences)

@@ -11,7 +11,7 @@ import numpy as np
 from attunebench.analyses.base import Settings
 from attunebench.analyses.verdicts import counted
 from attunebench.errors import DataError, UsageError
-from attunebench.scores.table import Group, ScoreTable
+from attunebench.scores.table import ScoreTable
 
 _LEAST = 2
 """Under so many conversations in common there is no spread, and so neither interval nor test."""
@@ -27,8 +27,16 @@ def chosen_groups(study: ScoreTable, settings: Settings, models: Sequence[str] =
     if settings.mode is not None:
         study = study.of_mode(settings.mode)
     if models:
-        named = {group for name in models for group in _groups_called(study, name)}
-        study = study.with_groups([group for group in study.groups if group in named])
+        spellings = {group: (group.model, group.label, f"{group.provider}/{group.model}") for group in study.groups}
+        named = {group: {name.casefold() for name in names} for group, names in spellings.items()}
+        wanted = [name.strip().casefold() for name in models]
+        for name, folded in zip(models, wanted, strict=True):
+            if not any(folded in names for names in named.values()):
+                near = difflib.get_close_matches(name, [n for names in spellings.values() for n in names], 3, 0.5)
+                labels = ", ".join(dict.fromkeys(study.labels))
+                hint = f"Did you mean {' or '.join(dict.fromkeys(near))}?" if near else f"There is {labels}."
+                raise UsageError(f"The scores hold no model {name!r}. {hint}")
+        study = study.with_groups([group for group, names in named.items() if names.intersection(wanted)])
     else:
         study = study.models(baselines=settings.baselines)
     return study.with_conversations([study.ids[row] for row in np.flatnonzero(study.scored().any(axis=1))])
@@ -43,29 +51,17 @@ def refuse_too_little(study: ScoreTable) -> None:
             f"The scores hold {names} to compare, and a comparison takes two; add another scores file with -s, or the "
             "built-in baselines with --with-baselines."
         )
-    shared = study.scored().astype(int).T @ study.scored().astype(int)
-    pairs = [
-        (a, b)
+    scored = study.scored().astype(int)
+    shared = [
+        int((scored.T @ scored)[a, b])
         for a, b in combinations(range(len(groups)), 2)
         if groups[a].mode == groups[b].mode or groups[a].model_key == groups[b].model_key
     ]
-    if not pairs:
+    if not shared:
         raise UsageError("No two models share a mode, and no model has two; score the models in the same mode.")
-    most = max(int(shared[pair]) for pair in pairs)
-    if most < _LEAST:
+    if max(shared) < _LEAST:
         raise DataError(
             f"No two of the {len(groups)} have {_LEAST} conversations in common (at most "
-            f"{counted(most, 'conversation')}), so there is nothing to compare; score them on the same conversations."
+            f"{counted(max(shared), 'conversation')}), so there is nothing to compare; score them on the same "
+            "conversations."
         )
-
-
-def _groups_called(study: ScoreTable, name: str) -> list[Group]:
-    spellings = {group: (group.model, group.label, f"{group.provider}/{group.model}") for group in study.groups}
-    wanted = name.strip().casefold()
-    found = [group for group, names in spellings.items() if wanted in map(str.casefold, names)]
-    if not found:
-        near = difflib.get_close_matches(name, [one for names in spellings.values() for one in names], n=3, cutoff=0.5)
-        labels = ", ".join(dict.fromkeys(study.labels))
-        hint = f"Did you mean {' or '.join(dict.fromkeys(near))}?" if near else f"There is {labels}."
-        raise UsageError(f"The scores hold no model {name!r}. {hint}")
-    return found

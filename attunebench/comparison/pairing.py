@@ -6,7 +6,8 @@ Knows how a pair is tested, not how it is shown.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,13 +35,18 @@ class PairTable:
     difference of this test alone, `mde_corrected` that at α/`tests`, the level that Holm's first claim has to reach.
     `told_apart` and `told_apart_raw`: corrected p and p at most α; False where a pair is `small` (too few
     conversations, a single participant, or too few units for any p to remain after correction). On the diagonal
-    everything is NaN, 0 or False.
+    everything is NaN, 0 or False. Counts of pairs: `of` all of them, `apart` and `apart_raw` those told apart.
+    `undecidable`: every pair is small, so that there can be no claim.
     """
 
     metric_id: str
     groups: tuple[Group, ...]
     alpha: float
     tests: int
+    of: int
+    apart: int
+    apart_raw: int
+    undecidable: bool
     difference: Floats
     low: Floats
     high: Floats
@@ -55,49 +61,15 @@ class PairTable:
     told_apart_raw: Marks
     small: Marks
 
-    @property
-    def of(self) -> int:
-        """The number of pairs, tested or not."""
-        return len(self.groups) * (len(self.groups) - 1) // 2
-
-    @property
-    def apart(self) -> int:
-        """The number of pairs that differ significantly after correction."""
-        return int(self.told_apart.sum()) // 2
-
-    @property
-    def apart_raw(self) -> int:
-        """The same without correction."""
-        return int(self.told_apart_raw.sum()) // 2
-
-    @property
-    def undecidable(self) -> bool:
-        """Whether every pair is small, so that there can be no claim."""
-        return bool((self.small | np.eye(len(self.groups), dtype=bool)).all())
-
-    def cells(self) -> list[Cell]:
-        """A cell for each difference, row by row."""
-        return cells_of(
-            self.difference.ravel(),
-            self.low.ravel(),
-            self.high.ravel(),
-            self.n.ravel(),
-            self.small.ravel(),
-            p=self.p.ravel(),
-            p_corrected=self.p_corrected.ravel(),
-        )
-
-    def cell(self, a: int, b: int) -> Cell:
-        """a − b."""
-        return self.cells()[a * len(self.groups) + b]
-
-    def above(self, name: str) -> Any:
-        """An array's entries above the diagonal: one for each pair."""
-        return getattr(self, name)[np.triu_indices(len(self.groups), 1)]
+    def cells(self, pairs: Iterable[tuple[int, int]]) -> list[Cell]:
+        """A cell for a − b of each (a, b)."""
+        at = tuple(np.array(list(pairs), dtype=np.intp).reshape(-1, 2).T)
+        parts: list[Any] = [getattr(self, name)[at] for name in ("difference", "low", "high", "n", "small")]
+        return cells_of(*parts, p=self.p[at], p_corrected=self.p_corrected[at])
 
     def median(self, name: str) -> float:
         """Median of an array over the pairs; NaN where it is undefined for all."""
-        values = self.above(name)
+        values = getattr(self, name)
         return float(np.nanmedian(values)) if not np.isnan(values).all() else np.nan
 
 
@@ -108,44 +80,54 @@ def pairs(study: ScoreTable, metric_id: str, settings: Settings | None = None) -
     bootstrap of `paired_tests`; p is corrected over all pairs by `settings.correction`. All pairs share their flips and
     resamples. UsageError for an unknown metric.
     """
-    settings, card, size = settings or Settings(), metric(metric_id), len(study.groups)
+    settings, card = replace(settings or Settings(), mode=None, metrics=()), metric(metric_id)
     values = study.values(card.id)
     met = ~np.isnan(values).all(axis=1)
-    values, people = values[met], np.unique(study.clusters[met], return_inverse=True)[1].reshape(-1)
+    people = np.unique(study.clusters[met], return_inverse=True)[1].reshape(-1).astype(np.intp)
+    return PairTable(
+        card.id,
+        study.groups,
+        settings.alpha,
+        *_tested(values[met].tobytes(), people.tobytes(), len(study.groups), settings),
+    )
+
+
+@lru_cache(maxsize=32)  # several analyses test the same pairs
+def _tested(table: bytes, labels: bytes, size: int, settings: Settings) -> tuple[Any, ...]:
+    """What follows `alpha` in a `PairTable`, of values (conversations, groups) and the participants of the rows."""
+    values, people = np.frombuffer(table).reshape(-1, size), np.frombuffer(labels, dtype=np.intp)
     first, second = np.triu_indices(size, 1)
-    if not len(first):  # nothing to test: a pair of nobody, which no entry of the table shows
+    of = len(first)
+    if not of:  # nothing to test: a pair of nobody, which no entry of the table shows
         values, first, second = np.full((0, 2), np.nan), np.array([0]), np.array([1])
     a, b = values[:, first], values[:, second]
     tests = pair_tests("pairs", a, b, settings, people if settings.by_participant else None)
-    p_corrected, count = corrected_p(tests, settings), int((~np.isnan(tests.p)).sum())
+    p, count = corrected_p(tests, settings), int((~np.isnan(tests.p)).sum())
     participants = np.array([len(np.unique(people[column])) for column in ~np.isnan(a - b).T], dtype=np.int64)
     small = (tests.n < settings.small) | (participants < 2) | beyond_reach(tests.least, settings)
     mde = minimum_detectable_effect(tests.se, 1, alpha=settings.alpha / max(count, 1), power=settings.power)
 
     def square(above: Any, below: Any = None) -> Any:
         matrix = np.full((size, size), np.nan if above.dtype == np.float64 else 0, dtype=above.dtype)
-        if size > 1:
+        if of:
             matrix[first, second], matrix[second, first] = above, above if below is None else below
+        matrix.flags.writeable = False
         return matrix
 
     with np.errstate(invalid="ignore"):
-        apart, apart_raw = ((p <= settings.alpha) & ~small for p in (p_corrected, tests.p))
-    return PairTable(
-        card.id,
-        study.groups,
-        settings.alpha,
-        count,
-        square(tests.difference, -tests.difference),
-        square(tests.low, -tests.high),
+        apart, apart_raw = ((each <= settings.alpha) & ~small for each in (p, tests.p))
+    return (
+        *(count, of, int(apart.sum()), int(apart_raw.sum()), bool(small[:of].all())),
+        *(square(tests.difference, -tests.difference), square(tests.low, -tests.high)),
         square(tests.high, -tests.low),
-        *map(square, (tests.p, p_corrected, tests.least, tests.n, participants, tests.mde, mde)),
-        *map(square, (apart, apart_raw, small)),
+        *map(square, (tests.p, p, tests.least, tests.n, participants, tests.mde, mde, apart, apart_raw, small)),
     )
 
 
 def reach_warnings(tables: Iterable[PairTable], settings: Settings) -> tuple[str, ...]:
     """`reach_text` of each table, every sentence once."""
-    return tuple(dict.fromkeys(one for table in tables for one in reach_text(table.above("least"), settings)))
+    above = (table.least[np.triu_indices(len(table.groups), 1)] for table in tables)
+    return tuple(dict.fromkeys(one for least in above for one in reach_text(least, settings)))
 
 
 def pair_columns(tables: Sequence[PairTable], settings: Settings, *, better: bool | None = None) -> list[Filled]:

@@ -6,14 +6,16 @@ Ranks over the conversations that were scored for all groups.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from attunebench.analyses.base import Settings, by_value, digits_of, drill_to, label_of, unit_of
+from attunebench.analyses.base import Settings, better, by_value, digits_of, drill_to, label_of, unit_of
 from attunebench.analyses.sampling import Sampling, cells_of
-from attunebench.analyses.table import Cell
-from attunebench.analyses.verdicts import correction_text, counted, intervals_text, listed, number
+from attunebench.analyses.table import Cell, Filled, column
+from attunebench.analyses.verdicts import correction_text, counted, intervals_text, listed, number, sample_text
 from attunebench.comparison.pairing import Counts, Marks, PairTable, pairs
 from attunebench.metrics.composite import PILLAR_WEIGHTS
 from attunebench.metrics.registry import metric
@@ -29,7 +31,8 @@ class Ranking:
     `tiers` holds positions in `groups`, best tier and best group first; `tier` is the number of each group's tier from
     1. They follow from `pairs` (which differ significantly) and the order of `mean`. `mean`, its interval and
     `stability` (ranks over resamples, P(best), P(a above b)) are over the `conversations` that were scored for every
-    group, of `participants` people. `small`: these are too few for a claim; then all stand in one tier.
+    group, of `participants` people; `sample` says so for captions. `small`: these are too few for a claim; then all
+    stand in one tier. `order` has all positions, best mean first, those without a value last.
     """
 
     metric_id: str
@@ -42,14 +45,11 @@ class Ranking:
     high: Floats
     n: Counts
     stability: RankStability
+    order: tuple[int, ...]
     conversations: tuple[str, ...]
     participants: int
+    sample: str
     small: bool
-
-    @property
-    def order(self) -> tuple[int, ...]:
-        """Positions in `groups`, best mean first; those without a value last."""
-        return tuple(by_value(self.mean, higher_is_better=metric(self.metric_id).higher_is_better is not False))
 
     @property
     def ranked(self) -> list[int]:
@@ -60,11 +60,6 @@ class Ranking:
     def few(self) -> Marks:
         """Which groups have a value from too little for a claim."""
         return np.asarray(self.small & (self.n > 0))
-
-    @property
-    def sample(self) -> str:
-        """ "60 conversations of 12 participants", for captions."""
-        return f"{counted(len(self.conversations), 'conversation')} of {counted(self.participants, 'participant')}"
 
     def score_cells(self) -> list[Cell]:
         """Each group's mean."""
@@ -85,44 +80,42 @@ class Ranking:
         return f"{self.sample}, scored for every model. {intervals_text(settings)}; {tests}."
 
 
+def p_best_column(values: Iterable[Any]) -> Filled:
+    """How often each group is first."""
+    meaning = "Share of resamples in which it is first."
+    return column("p_best", values, "P(best)", "share", meaning, better=True, digits=2)
+
+
 def tiers_of(study: ScoreTable, metric_id: str, settings: Settings | None = None) -> Ranking:
     """Rank the study's groups, as they are, by a metric, and put those into one tier that do not differ significantly.
 
     A tier is its best group and all that the corrected test cannot distinguish from it. UsageError for an unknown
     metric.
     """
-    settings, card = settings or Settings(), metric(metric_id)
-    table = pairs(study, card.id, settings)
-    common = scored_for_all(study)
+    settings, metric_id = settings or Settings(), metric(metric_id).id
+    table, common, higher = pairs(study, metric_id, settings), scored_for_all(study), better(metric_id)
     if common.ids:
-        values, sampling = common.values(card.id), Sampling.of(common, settings)
+        values, sampling = common.values(metric_id), Sampling.of(common, settings)
     else:
         values = np.full((1, len(study.groups)), np.nan)
         sampling = Sampling(np.ones((1, 1), dtype=np.uint16), None, np.zeros(1, dtype=np.intp), settings)
-    estimates = sampling.estimate(values, of=card.id)
-    higher = card.higher_is_better is not False
+    found = sampling.estimate(values, of=metric_id)
     stability = rank_stability(
         values, sampling.weights, clusters=sampling.clusters, level=settings.level, higher_is_better=higher
     )
-    found = tiers(estimates.value, table.told_apart, higher_is_better=higher)
+    together = tiers(found.value, table.told_apart, higher_is_better=higher)
     tier = np.full(len(study.groups), np.nan)
-    for position, members in enumerate(found, start=1):
+    for position, members in enumerate(together, start=1):
         tier[members] = position
-    participants = len(set(common.clusters.tolist()))
-    few = len(common.ids) < settings.small or participants < 2
+    people = len(set(common.clusters.tolist()))
+    few = len(common.ids) < settings.small or people < 2
     return Ranking(
-        metric_id=card.id,
-        groups=study.groups,
-        pairs=table,
-        tiers=tuple(map(tuple, found)),
-        tier=tier,
-        mean=estimates.value,
-        low=estimates.low,
-        high=estimates.high,
-        n=estimates.n,
-        stability=stability,
+        *(metric_id, study.groups, table, tuple(map(tuple, together)), tier),
+        *(found.value, found.low, found.high, found.n, stability),
+        order=tuple(by_value(found.value, higher_is_better=higher)),
         conversations=common.ids,
-        participants=participants,
+        participants=people,
+        sample=sample_text(common),
         small=few or (table.tests > 0 and table.undecidable),
     )
 
@@ -144,9 +137,9 @@ def ranking_sentence(ranking: Ranking) -> str:
     if ranking.small:
         return f"{head} over {ranking.sample}, too few for a claim."
     differ = f"{counted(pairs.of, 'pair')} {'differs' if pairs.of == 1 else 'differ'} significantly"
-    head += f"; {pairs.apart} of {differ} ({pairs.apart_raw} uncorrected)"
     top = [ranking.groups[i].label for i in ranking.tiers[0]]
-    return f"{head}; {'one tier holds all.' if len(ranking.tiers) == 1 else f'the top tier is {listed(top)}.'}"
+    tier = "one tier holds all" if len(ranking.tiers) == 1 else f"the top tier is {listed(top)}"
+    return f"{head}; {pairs.apart} of {differ} ({pairs.apart_raw} uncorrected); {tier}."
 
 
 def weight_effects(study: ScoreTable, settings: Settings | None = None) -> WeightSensitivity:

@@ -68,7 +68,7 @@ def test_a_planted_fall_of_ranks_is_named_and_small_coverage_makes_no_claim() ->
     study = score_table(planted_scores(models, Plan(conversations=40, turns=3, seed=9)))
     settings = replace(QUICK, metrics=("pairwise_accuracy",))
     analysis = made("modes", study, settings)
-    assert "first -2 on Pairwise" in analysis.shows
+    assert "first on Pairwise -2" in analysis.shows
     shift = cell_of(table_of(analysis, "omniscient_ranks"), "first", "pairwise_accuracy_shift")
     assert (-2.0, 40, True) == (shift.value, shift.n, claimed(shift, settings))
     few = made("modes", study.with_conversations(study.ids[:12]), settings)

@@ -58,7 +58,7 @@ def test_several_models_are_an_overview_and_one_is_all_of_it(cli: Any, content: 
     assert "Turn by turn" not in several
     assert "beta (default)" == one.splitlines()[2]
     head = " ".join(one.splitlines()[:12])
-    for essential in ("Composite", "over 4 conversations", "items answered", "Best in"):
+    for essential in ("Composite", "over 4 conversations", "items answered", "best in"):
         assert essential in head
     assert "Turn by turn" in cli("stats", "--metric", "emotion_f1", "--all-rows").out
 

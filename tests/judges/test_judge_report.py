@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from attunebench.analyses.base import Settings
 from attunebench.analyses.table import Analysis, Table
 from attunebench.conversations import load_conversations
 from attunebench.judges import Ballots, judge_report, read_ballots
-from attunebench.judges.agreeing import own_family
+from attunebench.judges.agreement import answers_of, own_family
 from attunebench.reports.analyses import FORMATS, render
 from attunebench.scorer import score_conversation
 
@@ -152,7 +152,7 @@ def test_agreement_on_yes_and_no_is_that_of_the_answers(data: Path, tmp_path: Pa
     )
     found = ballots(folder, data)
     [row] = rows(table(judge_report(found, settings=QUICK), "answers"))
-    answers = found.answers().values
+    answers = answers_of(found).values
     assert (len(answers), N) == (row["answers"].value, row["conversations"].value)
     assert pytest.approx(cohen_kappa_score(answers[:, 0], answers[:, 1])) == row["kappa"].value
     assert pytest.approx((answers[:, 0] == answers[:, 1]).mean()) == row["same"].value
@@ -217,6 +217,28 @@ def test_one_judge_or_none_is_said_and_makes_no_table_of_agreement(data: Path, t
     assert all(analysis.missing and not analysis.tables for analysis in none)
 
 
+@pytest.mark.parametrize("blocks", [("scores",), ("scores", "binary_assessment")])
+@pytest.mark.parametrize("numbers", [(N - 1,), range(N)])
+def test_conversations_without_votes_change_no_coefficient(
+    data: Path, tmp_path: Path, blocks: tuple[str, ...], numbers: Iterable[int]
+) -> None:
+    folder = write(tmp_path / "r", ["m"], ["a", "b"], lambda judge, _, number, turn: number % 3 + turn + (judge == "a"))
+    ids = {make_conversation(number, T)["conversationId"] for number in numbers}
+    for path in folder.glob("*.json"):
+        result = json.loads(path.read_text())
+        for turn in result["turns"] if result["conversationId"] in ids else ():
+            turn |= {f"em_draft_{'judge_' if block == 'scores' else ''}{block}_by_model": {} for block in blocks}
+        path.write_text(json.dumps(result))
+    analyses, left = judge_report(ballots(folder, data), settings=QUICK), N - len(ids)
+    if not left and len(blocks) > 1:
+        assert all(analysis.missing for analysis in analyses)
+        return
+    [row] = rows(table(analyses, "marks"))
+    assert (left * T, left, 1.0 if left else None) == tuple(
+        row[name].value for name in ("drafts", "conversations", "difference")
+    )
+
+
 def test_judges_of_different_drafts_share_nothing_and_nothing_is_claimed(data: Path, tmp_path: Path) -> None:
     write(tmp_path / "r", ["m"], ["a"], lambda *_: 4)
     write(tmp_path / "r", ["n"], ["b"], lambda *_: 5)
@@ -238,7 +260,7 @@ def test_results_that_are_there_twice_or_of_no_known_conversation_do_not_count(d
     (folder / "again.json").write_bytes(paths[0].read_bytes())
     lost = json.loads(paths[1].read_text())
     paths[1].write_text(json.dumps({**lost, "conversationId": "gone"}))
-    assert N - 2 == len(ballots(folder, data).casts)
+    assert N - 2 == len({draft.result for draft in ballots(folder, data).drafts})
 
 
 @pytest.mark.parametrize("by_participant", [False, True])
