@@ -16,11 +16,16 @@ from attunebench.analyses.sampling import Sampling, beyond_reach, cells_of, clai
 from attunebench.analyses.table import NOT_ESTIMABLE, Cell
 from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats, Labels
-from attunebench.statistics.correlation import CorrelationMatrix, correlation_matrix
+from attunebench.statistics.correlation import (
+    CorrelationMatrix,
+    SplitHalf,
+    correlation_matrix,
+    disattenuated,
+    split_half,
+)
 from attunebench.statistics.multiple import adjust
 from attunebench.statistics.permutation import permutations_needed
 from attunebench.statistics.rank_tests import least_spearman_p, spearman_p
-from attunebench.statistics.reliability import SplitHalf, disattenuated, split_half
 
 Verdict = Literal["independent", "related", "undecided", "too few models", "too few"]
 

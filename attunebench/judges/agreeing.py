@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,27 +21,20 @@ from attunebench.protocol.calls import RATINGS
 from attunebench.results.served import is_same
 from attunebench.statistics.agreement import (
     Agreement,
+    Doubt,
     Scale,
     cohen_kappa,
     gwet_ac1,
     krippendorff_alpha,
     mean_difference,
     percent_agreement,
-    rank_agreement,
 )
 from attunebench.statistics.bootstrap import Counts, Floats, Labels, resample_weights
+from attunebench.statistics.rank_tests import spearman
 
 _DRAWS = 2000
 """Agreement sums tables of all ratings in each resample; so many settle two digits."""
 _YES_NO = (0.0, 1.0)
-
-
-class Doubt(TypedDict):
-    """What the coefficients take for their intervals."""
-
-    draws: Counts
-    clusters: Labels
-    confidence: float
 
 
 @dataclass(frozen=True)
@@ -155,7 +147,7 @@ def marks_table(agreeing: Agreeing) -> Table:
         stacked[np.isnan(stacked).any(axis=2)] = np.nan
         a, b = _mean(stacked).T
         both = ~np.isnan(a) & ~np.isnan(b)
-        found = (rank_agreement(a, b, **doubt), mean_difference(a, b, **doubt))
+        found = (spearman(a, b, **doubt), mean_difference(a, b, **doubt))
         counted = (int(both.sum()), len(np.unique(units.rows[both])))
         rows.append((judges[one], judges[other], *counted, *(agreeing.cell(each, units, both) for each in found)))
     return table(

@@ -7,7 +7,7 @@ as `rng` alone. Rows may be resampled in clusters.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,6 +141,39 @@ def estimate_ratios(
     single = _defined(denominators, clusters) < 2
     low[single] = high[single] = np.nan
     return Estimates(value, n, se, low, high)
+
+
+def skill(
+    scores: Floats,
+    baseline: Floats,
+    ceiling: Floats | float,
+    weights: Counts,
+    *,
+    clusters: Labels | None = None,
+    level: float = 0.95,
+) -> Estimates:
+    """(mean score − mean baseline) / (mean ceiling − mean baseline) over the rows in common: 0 baseline, 1 ceiling.
+
+    `scores`: (rows, columns); `baseline` and `ceiling`: (rows,), (rows, columns) or, for a ceiling, one number. A ratio
+    of means, since a mean of ratios is ruled by rows with little room; below 0 is worse than the baseline. `weights`
+    come from `resample_weights` for the number of rows, or of clusters (labels 0 … k − 1). NaN where the
+    means of ceiling and baseline are equal or the wrong way round; resamples in which they are do not count. No
+    interval under two rows (clusters) with room. Source: spec 4 (baselines), our choice.
+    """
+    below = np.broadcast_to(_columns(baseline), scores.shape)
+    above = np.broadcast_to(_columns(np.asarray(ceiling, dtype=np.float64)), scores.shape)
+    defined = ~(np.isnan(scores) | np.isnan(below) | np.isnan(above))
+    gained, room = np.where(defined, scores - below, 0.0), np.where(defined, above - below, 0.0)
+    found = estimate_ratios(gained, room, weights, clusters=clusters, level=level)
+    n = defined.sum(axis=0)
+    none = room.sum(axis=0) <= 1e-12 * np.maximum(n, 1)
+    for part in (found.value, found.se, found.low, found.high):
+        part[none] = np.nan
+    return replace(found, n=n)
+
+
+def _columns(values: Floats) -> Floats:
+    return values[:, None] if values.ndim == 1 else values
 
 
 def ratio_of_sums(numerators: Floats, denominators: Floats) -> Floats:
