@@ -16,7 +16,7 @@ from attunebench.metrics.draft import JUDGED
 from attunebench.scores.compatibility import judges_differ
 from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
-from attunebench.statistics.rank_tests import spearman_interval
+from attunebench.statistics.rank_tests import spearman
 from attunebench.statistics.variance import Component, VarianceComponents, variance_components
 
 METRICS = ("composite", "pairwise_accuracy")
@@ -112,19 +112,15 @@ def _difficulty(study: ScoreTable, sampling: Sampling) -> list[Table]:
     turn = {m: mean_over_models(values) for m, values in base.defined_metrics(study, _AGAINST).items()}
     if np.isnan(whole).all() or not turn:
         return []
-    n = [int((~np.isnan(whole + values)).sum()) for values in turn.values()]
-    level, clusters = sampling.settings.level, sampling.clusters
-    found = [spearman_interval(whole, of, sampling.weights, clusters=clusters, level=level) for of in turn.values()]
-    cells = [
-        Cell(known(rho), known(low), known(high), small=count < sampling.settings.small)
-        for (rho, low, high), count in zip(found, n, strict=True)
-    ]
+    small, level, clusters = sampling.settings.small, sampling.settings.level, sampling.clusters
+    found = [spearman(whole, of, draws=sampling.weights, clusters=clusters, confidence=level) for of in turn.values()]
+    cells = [Cell(known(one.value), known(one.low), known(one.high), small=one.n < small) for one in found]
     return [
         table(
             "difficulty",
             "What makes a conversation easy",
             words("metric", map(base.label_of, turn)),
-            counts("n", n, "conversations"),
+            counts("n", [one.n for one in found], "conversations"),
             column("rho", cells, "ρ with Composite", "number", "Spearman, of means over models.", digits=2),
             caption="Spearman's ρ over conversations between the models' mean Composite and their mean on a metric; "
             "the metrics are parts of the Composite, so that some correlation is built in. "

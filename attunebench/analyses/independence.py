@@ -40,11 +40,16 @@ from attunebench.conversations.groups import GROUPS
 from attunebench.scores.compatibility import judges_differ
 from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
-from attunebench.statistics.correlation import FEWEST_MODELS, correlation_matrix
+from attunebench.statistics.correlation import (
+    FEWEST_MODELS,
+    SplitHalf,
+    correlation_matrix,
+    disattenuated,
+    split_half,
+)
 from attunebench.statistics.multiple import adjust
 from attunebench.statistics.permutation import permutations_needed
 from attunebench.statistics.rank_tests import least_spearman_p, spearman_p
-from attunebench.statistics.reliability import SplitHalf, disattenuated, split_half
 
 _CAPABILITIES: Mapping[str, tuple[str, ...]] = {
     "recognition": ("emotion_f1", "emotion_va"),

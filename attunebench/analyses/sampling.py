@@ -19,13 +19,12 @@ from attunebench.errors import UsageError
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores.table import ScoreTable
 from attunebench.statistics import bootstrap
-from attunebench.statistics.bootstrap import Counts, Estimates, Floats, Labels
+from attunebench.statistics.bootstrap import Counts, Estimates, Floats, Labels, skill
 from attunebench.statistics.intervals import with_wilson, zero_inflated
 from attunebench.statistics.multiple import adjust, max_t
 from attunebench.statistics.paired import PairedTests, paired_tests
 from attunebench.statistics.permutation import FEWEST, least_corrected, permutations_needed
 from attunebench.statistics.ranks import competition_ranks
-from attunebench.statistics.skill import skill
 
 _MOST_JOINT = 10_000
 """Of these max-T takes about a gigabyte."""

@@ -23,6 +23,7 @@ from attunebench.results.served import is_same
 from attunebench.statistics import agreement
 from attunebench.statistics.agreement import Agreement, Scale
 from attunebench.statistics.bootstrap import Floats, Labels, resample_weights
+from attunebench.statistics.rank_tests import spearman
 
 _DRAWS = 2000
 """Agreement sums tables of all ratings in each resample; so many settle two digits."""
@@ -131,7 +132,7 @@ def ratings_table(found: Agreeing) -> Table:
         return np.asarray(mean_of(list(both)).T)
 
     rows = found.ratings[RATINGS[0]].rows
-    pairs = found.pairs(rows, sides, agreement.rank_agreement, agreement.mean_difference)
+    pairs = found.pairs(rows, sides, spearman, agreement.mean_difference)
     return table(
         "marks",
         "Do judges rate drafts alike?",

@@ -7,11 +7,10 @@ which counts as wrong. A block that was never asked is not passed to these funct
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 from math import sqrt
 from typing import NamedTuple
 
-from attunebench.metrics.card import OURS, Metric
+from attunebench.metrics.card import OURS, CardMaker, Metric
 
 Cells = tuple[tuple[str, int, int], ...]
 """Category, and a bit for each of its questions whose truth is yes, and for each whose truth is no; over many turns."""
@@ -112,62 +111,43 @@ def gap(minuend: float | None, subtrahend: float | None) -> float | None:
     return None if minuend is None or subtrahend is None else minuend - subtrahend
 
 
-_canonical = partial(Metric, status="canonical", group="turn", level="turn", proportion=True)
-_alongside = partial(Metric, status="alongside", group="turn", level="turn")
-_diagnostic = partial(Metric, status="diagnostic", group="diagnostic", level="conversation", source=OURS)
+CARDS: list[Metric] = []
+_of_turn = CardMaker(CARDS, group="turn", level="turn", chance=0.5, proportion=True)
+_gap = CardMaker(CARDS, level="conversation", low=-1.0, unit="difference", higher_is_better=None)
 
-CARDS: tuple[Metric, ...] = (
-    _canonical(
-        "binary_om_accuracy",
+_LABELS = {
+    "om": (
         "Binary OM",
         "How often the model agrees with the person about what the reply of the original model (OM) did.",
-        "Share of the questions with observedBehavior yes or no on which em_binary_om_assessment equals it; not "
-        "answered is wrong.",
-        chance=0.5,
+        "observedBehavior yes or no on which em_binary_om_assessment",
     ),
-    _canonical(
-        "binary_hp_accuracy",
+    "hp": (
         "Binary HP",
         "How often the model knows what the person (HP, human participant) would have wanted the reply to do.",
-        "Share of the questions with preferredBehavior yes or no on which em_binary_human_prediction equals it; not"
-        " answered is wrong.",
-        chance=0.5,
+        "preferredBehavior yes or no on which em_binary_human_prediction",
     ),
-    _alongside(
-        "binary_om_accuracy_hp",
-        "Binary OM, person's phrasing",
-        "As Binary OM, with the questions put the way the person read them.",
-        "Share of the questions with observedBehavior yes or no on which em_binary_om_assessment_hp equals it; not "
-        "answered is wrong.",
-        chance=0.5,
-        proportion=True,
-    ),
-    _alongside(
-        "binary_hp_accuracy_hp",
-        "Binary HP, person's phrasing",
-        "As Binary HP, with the questions put the way the person read them.",
-        "Share of the questions with preferredBehavior yes or no on which em_binary_human_prediction_hp equals it; "
-        "not answered is wrong.",
-        chance=0.5,
-        proportion=True,
-    ),
-    _alongside(
-        "perspective_gap",
-        "Perspective gap",
-        "How much better the model sees what a reply did than what the person would have wanted.",
-        "binary_om_accuracy − binary_hp_accuracy of the conversation.",
-        level="conversation",
-        low=-1.0,
-        unit="difference",
-        higher_is_better=None,
-    ),
-    _diagnostic(
-        "phrasing_gap",
-        "Phrasing gap",
-        "How much the wording of the questions matters: observer's phrasing minus the person's own.",
-        "binary_hp_accuracy − binary_hp_accuracy_hp of the conversation.",
-        low=-1.0,
-        unit="difference",
-        higher_is_better=None,
-    ),
+}
+for _side, (_label, _meaning, _fields) in _LABELS.items():
+    _definition = f"Share of the questions with {_fields} equals it; not answered is wrong."
+    _of_turn(f"binary_{_side}_accuracy", _label, _meaning, _definition, status="canonical")
+for _side, (_label, _, _fields) in _LABELS.items():
+    _meaning = f"As {_label}, with the questions put the way the person read them."
+    _definition = f"Share of the questions with {_fields}_hp equals it; not answered is wrong."
+    _of_turn(f"binary_{_side}_accuracy_hp", f"{_label}, person's phrasing", _meaning, _definition, status="alongside")
+_gap(
+    "perspective_gap",
+    "Perspective gap",
+    "How much better the model sees what a reply did than what the person would have wanted.",
+    "binary_om_accuracy − binary_hp_accuracy of the conversation.",
+    status="alongside",
+    group="turn",
+)
+_gap(
+    "phrasing_gap",
+    "Phrasing gap",
+    "How much the wording of the questions matters: observer's phrasing minus the person's own.",
+    "binary_hp_accuracy − binary_hp_accuracy_hp of the conversation.",
+    status="diagnostic",
+    group="diagnostic",
+    source=OURS,
 )

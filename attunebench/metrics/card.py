@@ -1,9 +1,10 @@
-"""A metric's identity card. Knows no metric; every family module fills in cards, `registry` gathers them."""
+"""A metric's identity card. Knows no metric; every family module makes its cards, `registry` gathers them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 README = "README of the published benchmark"
 PUBLIC_CODE = "another public implementation"
@@ -18,6 +19,7 @@ DRAFT_AGAINST = {
 
 Group = Literal["turn", "conversation", "pillar", "draft", "diagnostic", "released"]
 Status = Literal["canonical", "alongside", "diagnostic", "released"]
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +51,24 @@ class Metric:
     optional: bool = False
     proportion: bool = False
     rounds_down: bool = False
+
+
+class CardMaker:
+    """Makes cards that have `fields` in common, and puts them behind those of the same family."""
+
+    def __init__(self, family: list[Metric], **fields: Any) -> None:
+        self._family = family
+        self._fields = fields
+
+    def __call__(self, metric_id: str, label: str, meaning: str, definition: str, **fields: Any) -> None:
+        self._family.append(Metric(metric_id, label, meaning, definition, **{**self._fields, **fields}))
+
+    def of(self, label: str, meaning: str, **fields: Any) -> Callable[[Function], Function]:
+        """Makes the card of a function: its name is the id, the first paragraph of its docstring the definition."""
+
+        def make(function: Function) -> Function:
+            definition = (function.__doc__ or "").partition("\n\n")[0]
+            self(function.__name__, label, meaning, " ".join(definition.split()), **fields)
+            return function
+
+        return make

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from types import MappingProxyType
 
-from attunebench.metrics.card import PUBLIC_CODE, Metric
+from attunebench.metrics.card import PUBLIC_CODE, CardMaker, Metric
 from attunebench.metrics.means import mean_defined, weighted_mean
 
 PILLAR_WEIGHTS: Mapping[str, float] = MappingProxyType(
@@ -66,48 +65,47 @@ def composite(values: Values, *, nothing_moved: bool) -> Composite:
     return Composite({**pillars, **averages}, complete)
 
 
-_canonical = partial(Metric, status="canonical", group="pillar", level="conversation")
-_diagnostic = partial(Metric, status="diagnostic", group="diagnostic", level="conversation", source=PUBLIC_CODE)
+CARDS: list[Metric] = []
+_canonical = CardMaker(CARDS, status="canonical", group="pillar", level="conversation")
+_diagnostic = CardMaker(CARDS, status="diagnostic", group="diagnostic", level="conversation", source=PUBLIC_CODE)
 
-CARDS: tuple[Metric, ...] = (
-    _canonical(
-        "composite",
-        "Composite",
-        "The one overall score of a model: 100 is full agreement with the person who was there.",
-        "100 · (0.24·emotion_tracking + 0.49·evaluation_quality + 0.27·holistic_comprehension); undefined where a "
-        "pillar is.",
-        high=100.0,
-        unit="points",
-    ),
-    _canonical(
-        "emotion_tracking",
-        "Emotion tracking",
-        "How well the model follows what the person feels from turn to turn.",
-        "mean(emotion_f1, emotion_va).",
-    ),
-    _canonical(
-        "evaluation_quality",
-        "Evaluation quality",
-        "How well the model sees what a reply does and which reply the person prefers.",
-        "0.5·mean(binary_om_accuracy, binary_hp_accuracy) + 0.5·pairwise_accuracy.",
-    ),
-    _canonical(
-        "holistic_comprehension",
-        "Holistic comprehension",
-        "How well the model understands the talk as a whole and the state in which it leaves the person.",
-        "0.4·(panas_baseline_adjusted + 1)/2 + 0.3·mean(q1_goals, q2_clarity, q3_fit, q3_follow_up) + "
-        "0.3·four_branch; the first term is 0.5 where no known PANAS side changed.",
-    ),
-    _diagnostic(
-        "turn_level_average",
-        "Turn-level average",
-        "Plain average of what is measured turn by turn, as other implementations print it.",
-        "mean(emotion_tracking, mean of the two binary accuracies, pairwise_accuracy).",
-    ),
-    _diagnostic(
-        "conversation_wide_average",
-        "Conversation-wide average",
-        "Plain average of what is measured once per conversation, as other implementations print it.",
-        "mean(P, mean of the four questions, four_branch), P as in holistic_comprehension.",
-    ),
+_canonical(
+    "composite",
+    "Composite",
+    "The one overall score of a model: 100 is full agreement with the person who was there.",
+    "100 · (0.24·emotion_tracking + 0.49·evaluation_quality + 0.27·holistic_comprehension); undefined where a "
+    "pillar is.",
+    high=100.0,
+    unit="points",
+)
+_canonical(
+    "emotion_tracking",
+    "Emotion tracking",
+    "How well the model follows what the person feels from turn to turn.",
+    "mean(emotion_f1, emotion_va).",
+)
+_canonical(
+    "evaluation_quality",
+    "Evaluation quality",
+    "How well the model sees what a reply does and which reply the person prefers.",
+    "0.5·mean(binary_om_accuracy, binary_hp_accuracy) + 0.5·pairwise_accuracy.",
+)
+_canonical(
+    "holistic_comprehension",
+    "Holistic comprehension",
+    "How well the model understands the talk as a whole and the state in which it leaves the person.",
+    "0.4·(panas_baseline_adjusted + 1)/2 + 0.3·mean(q1_goals, q2_clarity, q3_fit, q3_follow_up) + "
+    "0.3·four_branch; the first term is 0.5 where no known PANAS side changed.",
+)
+_diagnostic(
+    "turn_level_average",
+    "Turn-level average",
+    "Plain average of what is measured turn by turn, as other implementations print it.",
+    "mean(emotion_tracking, mean of the two binary accuracies, pairwise_accuracy).",
+)
+_diagnostic(
+    "conversation_wide_average",
+    "Conversation-wide average",
+    "Plain average of what is measured once per conversation, as other implementations print it.",
+    "mean(P, mean of the four questions, four_branch), P as in holistic_comprehension.",
 )

@@ -1,17 +1,16 @@
 """Metrics of the reply that the model drafted itself: what judges say of it, and how far its words overlap.
 
-`draft` None is not answered. A judge's vote that is missing is an empty mapping or no entry at all, and costs the model
-nothing. Texts arrive as token sets (`text.tokens`), so that a reply variant is split once for all models. A block that
-was never asked, or a turn without any judge set, is for the caller to leave out.
+Source: spec 4.1. `draft` None is not answered. A judge's vote that is missing is an empty mapping or no entry at all,
+and costs the model nothing. Texts arrive as token sets (`text.tokens`), so that a reply variant is split once for all
+models. A block that was never asked, or a turn without any judge set, is for the caller to leave out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from functools import partial
 from operator import eq
 
-from attunebench.metrics.card import DRAFT_AGAINST, OURS, PUBLIC_CODE, Metric
+from attunebench.metrics.card import DRAFT_AGAINST, OURS, PUBLIC_CODE, CardMaker, Metric
 from attunebench.metrics.pairwise import VARIANTS
 from attunebench.metrics.text import jaccard
 
@@ -34,17 +33,34 @@ DIMENSIONS = {
 }
 """What judges rate → its short name and meaning."""
 
+CARDS: list[Metric] = []
+_alongside = CardMaker(CARDS, status="alongside", group="draft", level="turn")
+_diagnostic = CardMaker(CARDS, status="diagnostic", group="draft", level="turn")
 
+
+@_alongside.of(
+    "Draft judge",
+    "How good a judge model finds the model's own reply; it says as much about the judge as about the model.",
+)
 def draft_judge(has_draft: bool, votes: Votes) -> float | None:
-    """The judges' mean mark of the draft, 1–7 scaled to [0, 1]. Source: spec 4.1.
+    """Per judge the mean of its given dimensions (1–7), mean over judges, then (x − 1)/6; no draft 0; undefined without
+    a judge or a vote.
 
-    `votes`: judge → dimension → 1–7; per judge the mean of its given dimensions, then the mean over judges. Without a
-    draft 0; with a draft that no judge has marked None.
+    `votes`: judge → dimension → 1–7.
     """
     if not has_draft:
         return 0.0
     marks = [sum(given.values()) / len(given) for given in votes.values() if given]
     return (sum(marks) / len(marks) - 1) / 6 if marks else None
+
+
+for _name, (_short, _meaning) in DIMENSIONS.items():
+    _diagnostic(
+        f"draft_judge_{_name}",
+        f"Draft judge, {_short}",
+        _meaning,
+        f"Mean over judges of {_name} (1–7), then (x − 1)/6; no draft 0; undefined without a judge or a rating.",
+    )
 
 
 def parts(has_draft: bool, votes: Votes) -> dict[str, float | None]:
@@ -57,12 +73,15 @@ def parts(has_draft: bool, votes: Votes) -> dict[str, float | None]:
     return values
 
 
+@_alongside.of(
+    "Draft alignment",
+    "How often a judge model sees in the model's own reply what the person would have wanted of a reply.",
+)
 def draft_binary_alignment(has_draft: bool, preferred: Mapping[str, str], votes: YesNoVotes) -> float | None:
-    """Share of the person's preferences that the judges see met in the draft, in [0, 1]. Source: spec 4.1.
+    """Share of the questions with a yes/no preference on which the judge's yes/no about the draft equals it, over the
+    questions that the judge answered; mean over judges; no draft 0; undefined without a judge or a vote.
 
-    `preferred`: question → "yes" | "no", only those known; `votes`: judge → question → "yes" | "no". Questions that a
-    judge left out do not count; mean over the judges that answered any. None without a preference or such a judge;
-    without a draft 0.
+    `preferred`: question → "yes" | "no", only those known; `votes`: judge → question → "yes" | "no".
     """
     if not preferred:
         return None
@@ -76,11 +95,20 @@ def draft_binary_alignment(has_draft: bool, preferred: Mapping[str, str], votes:
     return sum(shares) / len(shares) if shares else None
 
 
-def response_similarity(draft: Set[str] | None, variants: Mapping[str, Set[str]]) -> dict[str, float | None]:
-    """Token Jaccard of the draft with each variant and the largest of them, in [0, 1]. Source: spec 4.1.
+for _variant, (_label, _against) in DRAFT_AGAINST.items():
+    _diagnostic(
+        f"response_similarity_{_variant}",
+        f"Draft similarity, {_label}",
+        f"How many words the model's own reply shares with {_against}.",
+        "Largest of the token Jaccards of the draft with the three replies; no draft 0."
+        if _variant == "max"
+        else "Token Jaccard of draft and text; no draft 0.",
+        source=PUBLIC_CODE,
+    )
 
-    Keys: original, alternate, human, max; None for a variant without a text; 0 without a draft.
-    """
+
+def response_similarity(draft: Set[str] | None, variants: Mapping[str, Set[str]]) -> dict[str, float | None]:
+    """Keys: original, alternate, human, max; None for a variant without a text; 0 without a draft."""
     values: dict[str, float | None] = {}
     for variant in VARIANTS:
         text = variants.get(variant)
@@ -90,13 +118,18 @@ def response_similarity(draft: Set[str] | None, variants: Mapping[str, Set[str]]
     return values
 
 
+@_diagnostic.of(
+    "Draft similarity to the preferred replies",
+    "How many words the model's own reply shares with the replies that the person preferred.",
+    source=OURS,
+)
 def response_preference_alignment(
     similarity: Mapping[str, float | None], wins: Mapping[str, int], *, answered: bool
 ) -> float | None:
-    """Similarity to each variant, weighted by its share of the person's wins, in [0, 1]. Source: spec 4.1.
+    """Token Jaccard of the draft to each reply, weighted by that reply's share of the person's wins; no draft 0.
 
     `similarity` as `response_similarity` returns it. A variant without a text has no share. None where no variant with
-    a text has won a comparison; 0 without a draft.
+    a text has won a comparison.
     """
     weighted = [(similarity.get(variant), count) for variant, count in wins.items()]
     known = [(value, count) for value, count in weighted if value is not None and count]
@@ -106,54 +139,6 @@ def response_preference_alignment(
         return 0.0
     return sum(value * count for value, count in known) / sum(count for _, count in known)
 
-
-_alongside = partial(Metric, status="alongside", group="draft", level="turn")
-_diagnostic = partial(Metric, status="diagnostic", group="draft", level="turn")
-
-CARDS: tuple[Metric, ...] = (
-    _alongside(
-        "draft_judge",
-        "Draft judge",
-        "How good a judge model finds the model's own reply; it says as much about the judge as about the model.",
-        "Per judge the mean of its given dimensions (1–7), mean over judges, then (x − 1)/6; no draft 0; undefined "
-        "without a judge or a vote.",
-    ),
-    *(
-        _diagnostic(
-            f"draft_judge_{name}",
-            f"Draft judge, {short}",
-            meaning,
-            f"Mean over judges of {name} (1–7), then (x − 1)/6; no draft 0; undefined without a judge or a rating.",
-        )
-        for name, (short, meaning) in DIMENSIONS.items()
-    ),
-    _alongside(
-        "draft_binary_alignment",
-        "Draft alignment",
-        "How often a judge model sees in the model's own reply what the person would have wanted of a reply.",
-        "Share of the questions with a yes/no preference on which the judge's yes/no about the draft equals it, over "
-        "the questions that the judge answered; mean over judges; no draft 0; undefined without a judge or a vote.",
-    ),
-    *(
-        _diagnostic(
-            f"response_similarity_{variant}",
-            f"Draft similarity, {label}",
-            f"How many words the model's own reply shares with {against}.",
-            "Token Jaccard of draft and text; no draft 0."
-            if variant != "max"
-            else "Largest of the token Jaccards of the draft with the three replies; no draft 0.",
-            source=PUBLIC_CODE,
-        )
-        for variant, (label, against) in DRAFT_AGAINST.items()
-    ),
-    _diagnostic(
-        "response_preference_alignment",
-        "Draft similarity to the preferred replies",
-        "How many words the model's own reply shares with the replies that the person preferred.",
-        "Token Jaccard of the draft to each reply, weighted by that reply's share of the person's wins; no draft 0.",
-        source=OURS,
-    ),
-)
 
 JUDGED = frozenset(("draft_judge", "draft_binary_alignment", *(f"draft_judge_{name}" for name in DIMENSIONS)))
 """Metrics that say as much about their judges as about the model."""

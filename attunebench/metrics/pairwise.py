@@ -1,4 +1,4 @@
-"""Pairwise metrics of one turn: which of two candidate replies the person preferred.
+"""Pairwise metrics of one turn: which of two candidate replies the person preferred. Source: spec 4.1.
 
 `winners` maps a comparison's index → "A" | "B" and holds only comparisons with a winner; `selections` maps index →
 "A" | "B", and a missing index, or None for all of it, is not answered: a choice of the other reply. A turn whose
@@ -8,12 +8,12 @@ comparisons were never asked is not passed to these functions.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import combinations
 from math import sqrt
 from operator import eq
 
-from attunebench.metrics.card import Metric
+from attunebench.metrics.card import CardMaker, Metric
 
 Letters = Mapping[str, str]
 Sides = Mapping[str, tuple[str, str]]
@@ -21,9 +21,19 @@ VARIANTS = ("original", "alternate", "human")
 """The three candidate replies of a turn."""
 _OTHER = {"A": "B", "B": "A"}
 
+CARDS: list[Metric] = []
+_of_turn = CardMaker(CARDS, group="turn", level="turn")
 
+
+@_of_turn.of(
+    "Pairwise",
+    "How often the model picks the one of two replies that the person preferred.",
+    status="canonical",
+    chance=0.5,
+    proportion=True,
+)
 def pairwise_accuracy(winners: Letters, selections: Letters | None) -> float | None:
-    """Share of the comparisons with the person's winner selected, in [0, 1], chance 1/2; None without any. Spec 4.1."""
+    """Share of the comparisons with a winner on which the selection equals it; not answered is wrong."""
     if not winners:
         return None
     chosen = selections or {}
@@ -39,11 +49,17 @@ def wins(sides: Sides, letters: Letters) -> tuple[int, ...]:
     return tuple(counts.values())
 
 
+@_of_turn.of(
+    "Kendall τ",
+    "Whether the model ranks the three candidate replies as the person did: 1 same order, −1 reversed.",
+    status="alongside",
+    low=-1.0,
+    unit="correlation",
+    chance=0.0,
+)
 def kendall_tau(sides: Sides, winners: Letters, selections: Letters | None) -> float | None:
-    """Kendall τ-b of the wins per variant, the person's against the model's, in [−1, 1]. Source: spec 4.1.
-
-    None without a comparison or where either side has all counts equal.
-    """
+    """τ-b of the wins per variant in truth and prediction, an unanswered comparison being a win for the reply that the
+    person did not choose; undefined where a side has all counts equal."""
     if not winners:
         return None
     chosen = selections or {}
@@ -72,27 +88,3 @@ def tau_b(one: tuple[int, ...], other: tuple[int, ...]) -> float | None:
 
 def _sign(number: int) -> int:
     return (number > 0) - (number < 0)
-
-
-_canonical = partial(Metric, status="canonical", group="turn", level="turn", proportion=True)
-_alongside = partial(Metric, status="alongside", group="turn", level="turn")
-
-CARDS: tuple[Metric, ...] = (
-    _canonical(
-        "pairwise_accuracy",
-        "Pairwise",
-        "How often the model picks the one of two replies that the person preferred.",
-        "Share of the comparisons with a winner on which the selection equals it; not answered is wrong.",
-        chance=0.5,
-    ),
-    _alongside(
-        "kendall_tau",
-        "Kendall τ",
-        "Whether the model ranks the three candidate replies as the person did: 1 same order, −1 reversed.",
-        "τ-b of the wins per variant in truth and prediction, an unanswered comparison being a win for the reply "
-        "that the person did not choose; undefined where a side has all counts equal.",
-        low=-1.0,
-        unit="correlation",
-        chance=0.0,
-    ),
-)

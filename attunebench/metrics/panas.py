@@ -1,4 +1,4 @@
-"""PANAS metrics of a conversation: the person's affect after it, against the predicted one.
+"""PANAS metrics of a conversation: the person's affect after it, against the predicted one. Source: spec 4.2.
 
 Totals run from 10 to 70, items from 1 to 7. As truth (`pre`, `post`) None means unknown; as `predicted` None, or an
 item that is missing, means not answered. A conversation whose prediction was never asked is not passed here.
@@ -7,14 +7,17 @@ item that is missing, means not answered. A conversation whose prediction was ne
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import NamedTuple
 
-from attunebench.metrics.card import PUBLIC_CODE, Metric
+from attunebench.metrics.card import PUBLIC_CODE, CardMaker, Metric
 from attunebench.metrics.means import mean_defined
 
 TOTAL_SPAN = 60.0
 ITEM_SPAN = 6.0
+
+CARDS: list[Metric] = []
+_canonical = CardMaker(CARDS, status="canonical", group="conversation", level="conversation")
+_diagnostic = CardMaker(CARDS, status="diagnostic", group="conversation", level="conversation", source=PUBLIC_CODE)
 
 
 class Change(NamedTuple):
@@ -26,14 +29,14 @@ class Change(NamedTuple):
 
 
 def total_of(items: Mapping[str, float], side: Iterable[str], stated: float | None) -> float | None:
-    """The total of a side: the sum where all its items are there, else the stated one, else None. Source: spec 4.2."""
+    """The total of a side: the sum where all its items are there, else the stated one, else None."""
     values = [items.get(item) for item in side]
     known = [value for value in values if value is not None]
     return sum(known) if len(known) == len(values) else stated
 
 
 def baseline_adjusted(change: Change) -> float | None:
-    """How much better than "no change" the prediction is, in [−1, 1]. Source: spec 4.2.
+    """How much better than "no change" the prediction is, in [−1, 1].
 
     (|post − pre| − |post − predicted|) / |post − pre|, clamped. None where pre or post is unknown or both are equal;
     −1 where not answered.
@@ -47,6 +50,18 @@ def baseline_adjusted(change: Change) -> float | None:
     return max(-1.0, min(1.0, (moved - abs(post - predicted)) / moved))
 
 
+_canonical(
+    "panas_baseline_adjusted",
+    "PANAS, baseline-adjusted",
+    "How much better the model foresees the person's mood after the talk than a guess that nothing changed: 0 is no "
+    "better, 1 is perfect.",
+    "Per side (|post − pre| − |post − predicted|) / |post − pre| clamped to [−1, 1]; undefined where pre or post is "
+    "unknown or equal; not answered −1; mean over the defined sides.",
+    low=-1.0,
+    unit="skill",
+)
+
+
 def mean_baseline_adjusted(changes: Iterable[Change]) -> float | None:
     """Mean of the defined `baseline_adjusted` values, over the two sides or over the items; None without any."""
     return mean_defined([baseline_adjusted(change) for change in changes])
@@ -58,57 +73,29 @@ def nothing_moved(changes: Iterable[Change]) -> bool:
     return bool(known) and all(known)
 
 
+@_diagnostic.of("PANAS totals", "How close the foreseen positive and negative mood totals come to the person's own.")
 def panas_normalized(sides: Sequence[Change]) -> float | None:
-    """1 − mean(|ΔPA|, |ΔNA|)/60 of the totals after the talk, in [0, 1]. Source: spec 4.2.
-
-    A side not answered counts as error 60; a side without truth is left out; None without both.
-    """
+    """1 − mean(|ΔPA|, |ΔNA|)/60 over the sides with truth; a side not answered counts as error 60."""
     return _one_minus_error([(side.post, side.predicted) for side in sides], TOTAL_SPAN)
 
 
+@_diagnostic.of("PANAS items", "How close the foreseen ratings of the twenty single feelings come to the person's own.")
 def panas_item_normalized(truth: Mapping[str, float], predicted: Mapping[str, float]) -> float | None:
-    """1 − (mean |Δ| over the items of the truth)/6, in [0, 1]; an item not answered counts 6. Source: spec 4.2."""
+    """1 − (mean |Δ| over the items of the truth)/6; an item not answered counts 6."""
     return _one_minus_error([(value, predicted.get(item)) for item, value in truth.items()], ITEM_SPAN)
+
+
+_diagnostic(
+    "panas_item_baseline_adjusted",
+    "PANAS items, baseline-adjusted",
+    "How much better the model foresees the change of each single feeling than a guess that nothing changed.",
+    "panas_baseline_adjusted per item instead of per side, mean over the items that changed.",
+    group="diagnostic",
+    low=-1.0,
+    unit="skill",
+)
 
 
 def _one_minus_error(pairs: Iterable[tuple[float | None, float | None]], span: float) -> float | None:
     errors = [span if guess is None else abs(value - guess) for value, guess in pairs if value is not None]
     return 1 - sum(errors) / len(errors) / span if errors else None
-
-
-_canonical = partial(Metric, status="canonical", group="conversation", level="conversation")
-_diagnostic = partial(Metric, status="diagnostic", group="conversation", level="conversation", source=PUBLIC_CODE)
-
-CARDS: tuple[Metric, ...] = (
-    _canonical(
-        "panas_baseline_adjusted",
-        "PANAS, baseline-adjusted",
-        "How much better the model foresees the person's mood after the talk than a guess that nothing changed: 0 "
-        "is no better, 1 is perfect.",
-        "Per side (|post − pre| − |post − predicted|) / |post − pre| clamped to [−1, 1]; undefined where pre or "
-        "post is unknown or equal; not answered −1; mean over the defined sides.",
-        low=-1.0,
-        unit="skill",
-    ),
-    _diagnostic(
-        "panas_normalized",
-        "PANAS totals",
-        "How close the foreseen positive and negative mood totals come to the person's own.",
-        "1 − mean(|ΔPA|, |ΔNA|)/60 over the sides with truth; a side not answered counts as error 60.",
-    ),
-    _diagnostic(
-        "panas_item_normalized",
-        "PANAS items",
-        "How close the foreseen ratings of the twenty single feelings come to the person's own.",
-        "1 − (mean |Δ| over the items of the truth)/6; an item not answered counts 6.",
-    ),
-    _diagnostic(
-        "panas_item_baseline_adjusted",
-        "PANAS items, baseline-adjusted",
-        "How much better the model foresees the change of each single feeling than a guess that nothing changed.",
-        "panas_baseline_adjusted per item instead of per side, mean over the items that changed.",
-        group="diagnostic",
-        low=-1.0,
-        unit="skill",
-    ),
-)

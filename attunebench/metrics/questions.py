@@ -1,4 +1,4 @@
-"""Metrics of the questions about the whole talk: Q1 goals, Q2 clarity, Q3 fit and its follow-up.
+"""Metrics of the questions about the whole talk: Q1 goals, Q2 clarity, Q3 fit and its follow-up. Source: spec 4.2.
 
 As `truth` None means no truth; as `predicted` None means not answered: credit 0, also where the truth is empty. An
 empty collection is an answer on both sides. A conversation that was never asked is not passed here.
@@ -7,40 +7,77 @@ empty collection is an answer on both sides. A conversation that was never asked
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 
-from attunebench.metrics.card import OURS, PUBLIC_CODE, Metric
+from attunebench.metrics.card import OURS, PUBLIC_CODE, CardMaker, Metric
 from attunebench.metrics.matching import matched_total
-from attunebench.metrics.text import jaccard, normalised, normalised_set, tokens
+from attunebench.metrics.means import overlap
+from attunebench.metrics.text import jaccard, normalised, tokens
 
 LEAST_SIMILARITY = 0.3
 """Token overlap under which two follow-up entries have nothing in common."""
 WORST_FIT_DISTANCE = 3.0
 
-
-def q1_goals(truth: Collection[str] | None, predicted: Collection[str] | None) -> float | None:
-    """|G∩P| / |G∪P| of the selected options, in [0, 1]; both empty 1. Source: spec 4.2."""
-    if truth is None:
-        return None
-    return 0.0 if predicted is None else jaccard(normalised_set(truth), normalised_set(predicted))
+CARDS: list[Metric] = []
+_canonical = CardMaker(CARDS, status="canonical", group="conversation", level="conversation")
+_diagnostic = CardMaker(CARDS, status="diagnostic", group="diagnostic", level="conversation", source=OURS)
 
 
-def f1_of_overlap(overlap: float | None) -> float | None:
-    """The F1 of two sets from their intersection over union o: 2·o/(1 + o), in [0, 1]. Source: spec 4.2."""
-    return None if overlap is None else 2 * overlap / (1 + overlap)
+@_canonical.of("Q1 goals", "How well the model knows what the person was looking for in the talk.")
+@overlap
+def q1_goals(truth: Collection[str], predicted: Collection[str]) -> float:
+    """Selected options in common / options selected by either; both empty 1; not answered 0."""
+    return jaccard(*({normalised(option) for option in side} for side in (truth, predicted)))
+
+
+for _id, _label, _meaning in (
+    ("q2_clarity", "Q2 clarity", "How often the model knows how clearly the person's feelings came out."),
+    ("q3_fit", "Q3 fit", "How often the model knows how well the replies fitted what the person needed."),
+):
+    _definition = "1 if the option is the person's, else 0; not answered 0."
+    _canonical(_id, _label, _meaning, _definition, chance=0.25, proportion=True)
 
 
 def same_option(truth: str | None, predicted: str | None) -> float | None:
-    """1 if the two options are equal, else 0 (Q2 clarity, Q3 fit). Source: spec 4.2."""
+    """1 if the two options are equal, else 0: Q2 clarity, Q3 fit."""
     if truth is None:
         return None
     return float(predicted is not None and normalised(truth) == normalised(predicted))
 
 
-def q3_fit_distance(truth: str | None, predicted: str | None, options: Sequence[str]) -> float | None:
-    """Steps between two options of the ordered list, 0–3, lower is better. Source: spec 4.2.
+@_canonical.of("Q3 follow-up", "How well the model names what felt off to the person, where something did.")
+@overlap
+def q3_follow_up(truth: Sequence[str], predicted: Sequence[str]) -> float:
+    """S / (n_G + n_P − S) with S the best matching of entries by token overlap (equal 1, under 0.3 nothing); both
+    empty 1, exactly one empty 0; not answered 0."""
+    matched = _matched_entries(truth, predicted)
+    return matched / (len(truth) + len(predicted) - matched)
 
-    3 where not answered, or answered with no option of the list; None where the truth is none of them.
+
+def _matched_entries(truth: Sequence[str], predicted: Sequence[str]) -> float:
+    return matched_total([[entry_similarity(felt, guess) for guess in predicted] for felt in truth])
+
+
+@lru_cache(maxsize=4096)
+def entry_similarity(one: str, other: str) -> float:
+    """1 if equal, else the token Jaccard where it is at least 0.3, else 0."""
+    if normalised(one) == normalised(other):
+        return 1.0
+    share = jaccard(tokens(one), tokens(other))
+    return share if share >= LEAST_SIMILARITY else 0.0
+
+
+@_diagnostic.of(
+    "Q3 fit distance",
+    "By how many of the four ordered answers the model misjudges how well the replies fitted.",
+    high=WORST_FIT_DISTANCE,
+    unit="steps",
+    higher_is_better=False,
+)
+def q3_fit_distance(truth: str | None, predicted: str | None, options: Sequence[str]) -> float | None:
+    """Distance of the two options in the ordered list; 3 where not answered.
+
+    3 too where answered with no option of the list; None where the truth is none of them.
     """
     order = _order(tuple(options))
     right = None if truth is None else order.get(normalised(truth))
@@ -55,124 +92,42 @@ def _order(options: tuple[str, ...]) -> dict[str, int]:
     return {normalised(option): position for position, option in enumerate(options)}
 
 
-@lru_cache(maxsize=4096)
-def entry_similarity(one: str, other: str) -> float:
-    """1 if equal, else the token Jaccard where it is at least 0.3, else 0. Source: spec 4.2."""
-    if normalised(one) == normalised(other):
-        return 1.0
-    overlap = jaccard(tokens(one), tokens(other))
-    return overlap if overlap >= LEAST_SIMILARITY else 0.0
-
-
-def _matched_entries(truth: Sequence[str], predicted: Sequence[str]) -> float:
-    return matched_total([[entry_similarity(felt, guess) for guess in predicted] for felt in truth])
-
-
-def q3_follow_up(truth: Sequence[str] | None, predicted: Sequence[str] | None) -> float | None:
-    """Soft overlap of two lists of entries, in [0, 1]: S / (n_G + n_P − S). Source: spec 4.2.
-
-    S is the total similarity of the best one-to-one matching. Both empty 1, exactly one empty 0.
-    """
-    if truth is None:
-        return None
-    if predicted is None:
-        return 0.0
-    if not truth and not predicted:
-        return 1.0
-    matched = _matched_entries(truth, predicted)
-    return matched / (len(truth) + len(predicted) - matched)
-
-
-def q3_follow_up_f1(truth: Sequence[str] | None, predicted: Sequence[str] | None) -> float | None:
-    """The F1 form of the soft overlap, in [0, 1]: 2S / (n_G + n_P). Both empty 1, exactly one empty 0. Spec 4.2."""
-    if truth is None:
-        return None
-    if predicted is None:
-        return 0.0
-    if not truth and not predicted:
-        return 1.0
-    return 2 * _matched_entries(truth, predicted) / (len(truth) + len(predicted))
-
-
-def q3_follow_up_false_alarm(truth: Sequence[str] | None, predicted: Sequence[str] | None) -> float | None:
-    """1 where nothing felt off and something was predicted, or nothing answered, else 0; lower is better. Spec 4.2.
-
-    None where the truth is unknown or not empty.
-    """
-    if truth is None or truth:
-        return None
-    return float(predicted is None or bool(predicted))
-
-
-_canonical = partial(Metric, status="canonical", group="conversation", level="conversation")
-_diagnostic = partial(Metric, status="diagnostic", group="diagnostic", level="conversation", source=OURS)
-
-CARDS: tuple[Metric, ...] = (
-    _canonical(
-        "q1_goals",
-        "Q1 goals",
-        "How well the model knows what the person was looking for in the talk.",
-        "Selected options in common / options selected by either; both empty 1; not answered 0.",
-    ),
-    _canonical(
-        "q2_clarity",
-        "Q2 clarity",
-        "How often the model knows how clearly the person's feelings came out.",
-        "1 if the option is the person's, else 0; not answered 0.",
-        chance=0.25,
-        proportion=True,
-    ),
-    _canonical(
-        "q3_fit",
-        "Q3 fit",
-        "How often the model knows how well the replies fitted what the person needed.",
-        "1 if the option is the person's, else 0; not answered 0.",
-        chance=0.25,
-        proportion=True,
-    ),
-    _canonical(
-        "q3_follow_up",
-        "Q3 follow-up",
-        "How well the model names what felt off to the person, where something did.",
-        "S / (n_G + n_P − S) with S the best matching of entries by token overlap (equal 1, under 0.3 nothing); "
-        "both empty 1, exactly one empty 0; not answered 0.",
-    ),
-    _diagnostic(
-        "q3_fit_distance",
-        "Q3 fit distance",
-        "By how many of the four ordered answers the model misjudges how well the replies fitted.",
-        "Distance of the two options in the ordered list; 3 where not answered.",
-        high=WORST_FIT_DISTANCE,
-        unit="steps",
-        higher_is_better=False,
-    ),
-    _diagnostic(
-        "q3_follow_up_asked",
-        "Q3 follow-up, where something felt off",
-        "How well the model names what felt off, over only those talks where something did.",
-        "q3_follow_up over the conversations whose truth is not empty.",
-        group="conversation",
-    ),
-    _diagnostic(
-        "q3_follow_up_false_alarm",
-        "Q3 follow-up false alarms",
-        "How often the model claims that something felt off where nothing did.",
-        "Share of the conversations with an empty truth where an entry was predicted; not answered counts as one.",
-        higher_is_better=False,
-        proportion=True,
-    ),
-    _diagnostic(
-        "q1_goals_f1",
-        "Q1 goals, F1 form",
-        "Q1 goals in the form that some implementations use.",
-        "2·o/(1 + o) of the overlap o.",
-        source=PUBLIC_CODE,
-    ),
-    _diagnostic(
-        "q3_follow_up_f1",
-        "Q3 follow-up, F1 form",
-        "Q3 follow-up in the form that some implementations use.",
-        "2S / (n_G + n_P); both empty 1; not answered 0.",
-        source=PUBLIC_CODE,
-    ),
+_diagnostic(
+    "q3_follow_up_asked",
+    "Q3 follow-up, where something felt off",
+    "How well the model names what felt off, over only those talks where something did.",
+    "q3_follow_up over the conversations whose truth is not empty.",
+    group="conversation",
 )
+
+
+@_diagnostic.of(
+    "Q3 follow-up false alarms",
+    "How often the model claims that something felt off where nothing did.",
+    higher_is_better=False,
+    proportion=True,
+)
+def q3_follow_up_false_alarm(truth: Sequence[str] | None, predicted: Sequence[str] | None) -> float | None:
+    """Share of the conversations with an empty truth where an entry was predicted; not answered counts as one."""
+    return None if truth is None or truth else float(predicted is None or bool(predicted))
+
+
+_diagnostic(
+    "q1_goals_f1",
+    "Q1 goals, F1 form",
+    "Q1 goals in the form that some implementations use.",
+    "2·o/(1 + o) of the overlap o.",
+    source=PUBLIC_CODE,
+)
+
+
+def f1_of_overlap(share: float | None) -> float | None:
+    """The F1 of two sets from their intersection over union."""
+    return None if share is None else 2 * share / (1 + share)
+
+
+@_diagnostic.of("Q3 follow-up, F1 form", "Q3 follow-up in the form that some implementations use.", source=PUBLIC_CODE)
+@overlap
+def q3_follow_up_f1(truth: Sequence[str], predicted: Sequence[str]) -> float:
+    """2S / (n_G + n_P); both empty 1; not answered 0."""
+    return 2 * _matched_entries(truth, predicted) / (len(truth) + len(predicted))

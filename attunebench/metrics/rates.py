@@ -6,9 +6,8 @@ All three are ratios of sums over calls: several conversations are summed before
 from __future__ import annotations
 
 import math
-from functools import partial
 
-from attunebench.metrics.card import OURS, Metric
+from attunebench.metrics.card import OURS, CardMaker, Metric
 
 ANSWERED_ENOUGH = 0.95
 """An answered rate below this is said aloud: part of such a score is formatting rather than understanding."""
@@ -30,28 +29,29 @@ def rate(part: float | None, whole: float | None) -> float | None:
     return part / whole if part is not None and whole else None
 
 
-_alongside = partial(Metric, status="alongside", group="diagnostic", level="conversation", source=OURS, proportion=True)
+CARDS: list[Metric] = []
+_alongside = CardMaker(
+    CARDS, status="alongside", group="diagnostic", level="conversation", source=OURS, proportion=True
+)
 
-CARDS: tuple[Metric, ...] = (
-    _alongside(
-        "answered_rate",
-        "Answered",
-        "How much of what was asked the model answered in a readable way; the rest counts as wrong.",
-        "Items answered / items expected, sums over calls; judges and reasoning apart.",
-        rounds_down=True,
-    ),
-    _alongside(
-        "refusal_rate",
-        "Refused",
-        "How many of the calls the model or its provider refused to answer.",
-        "Calls refused / calls made.",
-        higher_is_better=False,
-    ),
-    _alongside(
-        "mended_rate",
-        "Mended",
-        "How many of the answers were not valid JSON and had to be repaired before they could be read.",
-        "Calls with a mended answer / calls made.",
-        higher_is_better=False,
-    ),
+_alongside(
+    "answered_rate",
+    "Answered",
+    "How much of what was asked the model answered in a readable way; the rest counts as wrong.",
+    "Items answered / items expected, sums over calls; judges and reasoning apart.",
+    rounds_down=True,
+)
+_alongside(
+    "refusal_rate",
+    "Refused",
+    "How many of the calls the model or its provider refused to answer.",
+    "Calls refused / calls made.",
+    higher_is_better=False,
+)
+_alongside(
+    "mended_rate",
+    "Mended",
+    "How many of the answers were not valid JSON and had to be repaired before they could be read.",
+    "Calls with a mended answer / calls made.",
+    higher_is_better=False,
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Set
+from collections.abc import Set
 from functools import lru_cache
 
 _WORD = re.compile(r"\w+")
@@ -17,11 +17,6 @@ _WORD = re.compile(r"\w+")
 def normalised(text: str) -> str:
     """The form in which two strings compare: trimmed, case-folded, white space collapsed to single spaces."""
     return " ".join(text.split()).casefold()
-
-
-def normalised_set(texts: Iterable[str]) -> frozenset[str]:
-    """The distinct texts in the form in which they compare."""
-    return frozenset(map(normalised, texts))
 
 
 def tokens(text: str) -> frozenset[str]:

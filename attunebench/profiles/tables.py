@@ -147,17 +147,13 @@ class _Chance:
         columns = np.column_stack([both, both * scale.truth, both * scale.given])
         sums = sum_by_cluster(np.nan_to_num(columns), self.people)
         n = np.where(sums[:, 0] > 0, sums[:, 0], np.nan)
-        association = spearman(
-            sums[:, 1] / n,
-            sums[:, 2] / n,
-            rng=self.settings.rng(f"{NAME}/{scale.id}"),
-            resamples=self.settings.resamples,
-            level=self.settings.level,
-        )
-        small = 0 < association.n < self.settings.small
-        return Cell(
-            known(association.rho), known(association.low), known(association.high), n=association.n, small=small
-        )
+        rated = ~np.isnan(n)
+        rng = self.settings.rng(f"{NAME}/{scale.id}")
+        draws = resample_weights(max(1, int(rated.sum())), self.settings.resamples, rng)
+        truth, given = (sums[rated, side] / n[rated] for side in (1, 2))
+        found = spearman(truth, given, draws=draws, confidence=self.settings.level)
+        small = 0 < found.n < self.settings.small
+        return Cell(known(found.value), known(found.low), known(found.high), n=found.n, small=small)
 
 
 def _accuracy_table(items: Sequence[Item], chance: _Chance, sample: str) -> Table:

@@ -53,37 +53,30 @@ def background(conversation: Conversation, codebook: Codebook) -> str:
     )
 
 
-def draft_step(turn: Turn, asked: Asked) -> str:
-    """Asks for a reply of the model's own."""
-    return render("draft", {"verbose": asked.verbose}, number=str(turn.number))
+def has_reference(turn: Turn) -> bool:
+    """Whether a judge can be shown a reply that the HP edited."""
+    return bool(turn.human_edited and turn.human_edited.strip())
 
 
-def review_step(turn: Turn, asked: Asked, codebook: Codebook) -> str:
-    """Asks for the emotions of the turn and about the reply, in the observer's words."""
-    return render(
-        "review",
-        {"verbose": asked.verbose, "questions": bool(asked.questions)},
-        number=str(turn.number),
-        emotions=", ".join(codebook.panas),
-        questions=_listed(asked.questions),
-    )
-
-
-def binary_hp_step(turn: Turn, asked: Asked) -> str:
-    """Asks about the reply again, in the words that the participant read."""
-    return render("binary_hp", {"verbose": asked.verbose}, number=str(turn.number), questions=_listed(asked.questions))
-
-
-def pairwise_step(conversation: Conversation, turn: Turn, asked: Asked, codebook: Codebook) -> str:
-    """Shows the unmarked candidates and asks for the preferred side of each comparison."""
-    labels, texts = reply_assignment(conversation, turn).reply_labels, turn.variants
-    return render(
-        "pairwise",
-        {"verbose": asked.verbose},
-        number=str(turn.number),
-        replies="\n".join(f"{label}\n{fence('reply', texts[variant] or '')}" for label, variant in labels.items()),
-        comparisons=_grouped(turn, asked, codebook),
-    )
+def turn_step(conversation: Conversation, turn: Turn, asked: Asked, codebook: Codebook) -> str:
+    """What a call of a turn asks for; a judge's draft is put in behind it."""
+    verbose, number = {"verbose": asked.verbose}, str(turn.number)
+    questions = "\n".join(f"{question_id}: {text}" for question_id, text in asked.questions.items())
+    if asked.kind == "review":
+        on = {**verbose, "questions": bool(questions)}
+        return render("review", on, number=number, emotions=", ".join(codebook.panas), questions=questions)
+    if asked.kind == "binary_hp":
+        return render("binary_hp", verbose, number=number, questions=questions)
+    if asked.kind == "pairwise":
+        labels, texts = reply_assignment(conversation, turn).reply_labels, turn.variants
+        replies = "\n".join(f"{label}\n{fence('reply', texts[variant] or '')}" for label, variant in labels.items())
+        comparisons = _grouped(turn, asked, codebook)
+        return render("pairwise", verbose, number=number, replies=replies, comparisons=comparisons)
+    if asked.kind == "judge":
+        on = {"reference": has_reference(turn), "questions": bool(questions)}
+        reference = fence("reference", turn.human_edited or "")
+        return render(_JUDGING[asked.scale], on, number=number, reference=reference, questions=questions) + "\n"
+    return render("draft", verbose, number=number)
 
 
 def post_step(conversation: Conversation, asked: Asked, codebook: Codebook) -> str:
@@ -109,22 +102,6 @@ def post_step(conversation: Conversation, asked: Asked, codebook: Codebook) -> s
     )
 
 
-def has_reference(turn: Turn) -> bool:
-    """Whether a judge can be shown a reply that the HP edited."""
-    return bool(turn.human_edited and turn.human_edited.strip())
-
-
-def judge_step(turn: Turn, asked: Asked) -> str:
-    """Asks a judge for ratings and for what a draft does; the draft itself is put in behind it."""
-    return render(
-        _JUDGING[asked.scale],
-        {"reference": has_reference(turn), "questions": bool(asked.questions)},
-        number=str(turn.number),
-        reference=fence("reference", turn.human_edited or ""),
-        questions=_listed(asked.questions),
-    )
-
-
 def _turn(turn: Turn, *, replied: bool) -> str:
     return render(
         "turn",
@@ -133,10 +110,6 @@ def _turn(turn: Turn, *, replied: bool) -> str:
         message=fence("hp", turn.user_message),
         reply=fence("om", turn.llm_response),
     )
-
-
-def _listed(questions: Mapping[str, str]) -> str:
-    return "\n".join(f"{question_id}: {text}" for question_id, text in questions.items())
 
 
 def _grouped(turn: Turn, asked: Asked, codebook: Codebook) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation, Turn
@@ -83,7 +82,8 @@ def plan_profile(conversation: Conversation, codebook: Codebook, traits: tuple[T
     seen = show.Thread(conversation, background=None).until(len(conversation.turns) - 1, replied=True)
     task = render("profile_prediction/task")
     asked = Asked("profile", traits=traits)
-    return _call(conversation, "default", codebook, 0, asked, seen, task, system="profile_prediction/system")
+    shown = show.messages("profile_prediction/system", seen, task)
+    return _call(conversation, "default", codebook, 0, asked, shown)
 
 
 def plan_warnings(conversations: Iterable[Conversation], codebook: Codebook) -> tuple[str, ...]:
@@ -142,55 +142,41 @@ def _calls(
     verbose = is_verbose(mode)
     known = show.background(conversation, codebook) if is_omniscient(mode) else None
     thread, judge_thread = (show.Thread(conversation, background=background) for background in (known, None))
-    call = partial(_call, conversation, mode, codebook)
+
+    def call(turn: Turn, asked: Asked, seen: str, system: str = "system") -> Call:
+        step = show.turn_step(conversation, turn, asked, codebook)
+        return _call(conversation, mode, codebook, turn.number, asked, show.messages(system, seen, step))
+
     for position, turn in enumerate(conversation.turns):
         before, after = (thread.until(position, replied=replied) for replied in (False, True))
         observed, worded = (_questions(turn, codebook, observer=observer) for observer in (True, False))
-        asked = Asked("draft", verbose=verbose)
-        draft = call(turn.number, asked, before, show.draft_step(turn, asked))
+        draft = call(turn, Asked("draft", verbose=verbose), before)
         yield draft
         # A judge rates the same way in every mode, or a difference between modes would be partly the judge's own.
         rated = scale == "quality" or show.has_reference(turn)
-        asked = Asked("judge", questions=observed, rated=rated, scale=scale)
         if judges and (rated or observed):
             seen = judge_thread.until(position, replied=False)
-            vote = call(turn.number, asked, seen, show.judge_step(turn, asked) + "\n", system="judge_system")
+            vote = call(turn, Asked("judge", questions=observed, rated=rated, scale=scale), seen, "judge_system")
             slot = len(vote.messages[-1].content)
             for judge in range(judges):
                 yield replace(vote, id=f"{vote.id}/{judge}", judge=judge, needs=draft.id, slot=slot)
-        asked = Asked("review", questions=observed, verbose=verbose)
-        yield call(turn.number, asked, after, show.review_step(turn, asked, codebook))
+        yield call(turn, Asked("review", questions=observed, verbose=verbose), after)
         if worded:
-            asked = Asked("binary_hp", questions=worded, verbose=verbose)
-            yield call(turn.number, asked, after, show.binary_hp_step(turn, asked))
+            yield call(turn, Asked("binary_hp", questions=worded, verbose=verbose), after)
         if sides := _sides(conversation, turn):
-            asked = Asked("pairwise", comparisons=sides, verbose=verbose)
-            yield call(turn.number, asked, before, show.pairwise_step(conversation, turn, asked, codebook))
+            yield call(turn, Asked("pairwise", comparisons=sides, verbose=verbose), before)
     asked = Asked("post", panas=panas, verbose=verbose)
     seen = thread.until(len(conversation.turns) - 1, replied=True)
-    yield call(0, asked, seen, show.post_step(conversation, asked, codebook))
+    step = show.post_step(conversation, asked, codebook)
+    yield _call(conversation, mode, codebook, 0, asked, show.messages("system", seen, step))
 
 
 def _call(
-    conversation: Conversation,
-    mode: Mode,
-    codebook: Codebook,
-    number: int,
-    asked: Asked,
-    seen: str,
-    step: str,
-    system: str = "system",
+    conversation: Conversation, mode: Mode, codebook: Codebook, number: int, asked: Asked, shown: tuple[Message, ...]
 ) -> Call:
-    return Call(
-        id=f"{conversation.conversation_id}/{mode}/{number}/{asked.kind}",
-        conversation_id=conversation.conversation_id,
-        mode=mode,
-        turn=number,
-        kind=asked.kind,
-        messages=show.messages(system, seen, step),
-        asked=asked,
-        schema=schema_for(asked, codebook),
-    )
+    known_as = conversation.conversation_id
+    name = f"{known_as}/{mode}/{number}/{asked.kind}"
+    return Call(name, known_as, mode, number, asked.kind, shown, asked, schema_for(asked, codebook))
 
 
 def _questions(turn: Turn, codebook: Codebook, *, observer: bool) -> dict[str, str]:

@@ -1,7 +1,8 @@
-"""The JSON schema of each answer, in what strict structured outputs of all providers have in common.
+"""The format of each answer: its JSON schema, and the items that it has.
 
-That is: objects that are closed and whose keys are all required, arrays, strings, integers and enums; no bounds, no
-alternatives. The reader stays more tolerant than this. Knows the shape of an answer and no wording.
+The schema keeps to what strict structured outputs of all providers have in common: objects that are closed and whose
+keys are all required, arrays, strings, integers and enums; no bounds, no alternatives. The reader stays more tolerant
+than this. Knows the shape of an answer and no wording.
 """
 
 from __future__ import annotations
@@ -10,9 +11,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from attunebench.codebook import Codebook
+from attunebench.codebook import Codebook, default_codebook
 from attunebench.conversations.traits import CANNOT_TELL, Trait
 from attunebench.protocol.calls import CHANGES, PREDICTED_PROFILE, RATINGS, Asked, Kind, PanasStrategy
+
+BINARY_MAPS = ("binary_om_assessment", "binary_human_prediction")
+JUDGE_MAP = "draft_binary_assessment"
+WIDE = "conversation_wide"
+Q1, Q2, Q3 = "q1_lookingFor", "q2_emotionClarity", "q3_modelFit"
+FOLLOW_UP = "q3_followUp_whatFeltOff"
+FOUR_BRANCH = "fourBranchScores"
 
 _Schema = dict[str, Any]
 Path = tuple[str, ...]
@@ -25,9 +33,28 @@ def schema_for(asked: Asked, codebook: Codebook) -> Mapping[str, Any]:
     return _format(*_shape(asked), codebook)[0]
 
 
-def item_paths(asked: Asked, codebook: Codebook) -> tuple[Path, ...]:
-    """Every item of the answer, in the order of the schema, as the keys that lead to it."""
-    return _format(*_shape(asked), codebook)[1]
+def expected_items(asked: Asked, codebook: Codebook | None = None) -> tuple[str, ...]:
+    """Every item that the call asks for, in the order of the schema, as a path such as `binary_om_assessment.B13`."""
+    return tuple(".".join(path) for path in _format(*_shape(asked), codebook or default_codebook())[1])
+
+
+def missing_items(values: Mapping[str, Any], asked: Asked, codebook: Codebook) -> tuple[str, ...]:
+    """The paths of the items that `values` does not answer."""
+    paths = _format(*_shape(asked), codebook)[1]
+    return tuple(".".join(path) for path in paths if item_at(values, path) is None)
+
+
+def item_at(values: Mapping[str, Any], path: Path) -> Any:
+    """The value at `path` in nested dicts, or None."""
+    value: Any = dict(values) if not isinstance(values, dict) else values
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def mood_key(panas: PanasStrategy) -> str:
+    """The key under which `post` gives the mood afterwards."""
+    return "predicted_panas_delta" if panas in CHANGES else "predicted_post_panas"
 
 
 def _shape(
@@ -63,13 +90,12 @@ def _format(
     elif kind == "judge":
         fields |= dict.fromkeys(RATINGS if rated else (), _INTEGER)
         if questions:
-            fields["draft_binary_assessment"] = _yes_no(questions)
+            fields[JUDGE_MAP] = _yes_no(questions)
     else:
         if kind == "review":
             fields["emotion_tags"] = _list_of(_object({"emotion": _choice(codebook.panas), "intensity": _INTEGER}))
         if questions:
-            fields["binary_om_assessment"] = _yes_no(questions)
-            fields["binary_human_prediction"] = _yes_no(questions)
+            fields |= dict.fromkeys(BINARY_MAPS, _yes_no(questions))
     return _object({**dict.fromkeys(reasons, _TEXT), **fields}), tuple(_leaves(fields))
 
 
@@ -82,16 +108,15 @@ def _leaves(fields: Mapping[str, _Schema], above: Path = ()) -> Iterator[Path]:
 
 
 def _post(panas: PanasStrategy, codebook: Codebook) -> dict[str, _Schema]:
-    mood = "predicted_panas_delta" if panas in CHANGES else "predicted_post_panas"
     return {
-        mood: _object({"items": _map(codebook.panas, _INTEGER)}),
-        "conversation_wide": _object(
+        mood_key(panas): _object({"items": _map(codebook.panas, _INTEGER)}),
+        WIDE: _object(
             {
-                "q1_lookingFor": _list_of(_choice(codebook.q1_options)),
-                "q2_emotionClarity": _choice(codebook.q2_options),
-                "q3_modelFit": _choice(codebook.q3_options),
-                "q3_followUp_whatFeltOff": _list_of(_TEXT),
-                "fourBranchScores": _map(codebook.branches, _INTEGER),
+                Q1: _list_of(_choice(codebook.q1_options)),
+                Q2: _choice(codebook.q2_options),
+                Q3: _choice(codebook.q3_options),
+                FOLLOW_UP: _list_of(_TEXT),
+                FOUR_BRANCH: _map(codebook.branches, _INTEGER),
             }
         ),
     }
@@ -105,12 +130,7 @@ def _answer(trait: Trait) -> _Schema:
 
 
 def _object(fields: Mapping[str, _Schema]) -> _Schema:
-    return {
-        "type": "object",
-        "properties": dict(fields),
-        "required": list(fields),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": dict(fields), "required": list(fields), "additionalProperties": False}
 
 
 def _map(keys: Iterable[str], value: _Schema) -> _Schema:

@@ -1,6 +1,6 @@
 """The section that tells how far each group has come from a baseline towards the ceiling.
 
-Finds baseline and ceiling in the scores and lays the skills out; `statistics.skill` computes them.
+Finds baseline and ceiling in the scores and lays the skills out; `statistics.bootstrap` computes them.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from attunebench.metrics.registry import REGISTRY, Metric
 from attunebench.reports.model import PRIMARY_MODE, Estimate, Group, Row, Section, settings_of
 from attunebench.scores.loading import score_table
 from attunebench.scores.table import ScoreTable
-from attunebench.statistics.bootstrap import Floats
-from attunebench.statistics.skill import skill
+from attunebench.statistics.bootstrap import Floats, skill
 
 _BASELINE, _ORACLE = "baseline", "oracle"
 _MOST_RESAMPLES = 100_000

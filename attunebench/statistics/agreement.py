@@ -8,8 +8,8 @@ them) needs no second pass over the ratings.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,11 @@ from attunebench.statistics.bootstrap import (
     sum_by_cluster,
 )
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 Given = Sequence[Hashable] | NDArray[Any]
-Scale = Literal["nominal", "ordinal", "interval"]
+Scale = Literal["nominal", "interval"]
 
 _CHUNK_CELLS = 4_000_000
 
@@ -45,15 +48,21 @@ class Agreement:
     clusters: int
 
 
-def percent_agreement(
-    a: Given, b: Given, *, draws: Counts | None = None, clusters: Labels | None = None, confidence: float = 0.95
-) -> Agreement:
-    """Share of the units with both ratings on which the two raters say the same, in [0, 1].
+class Doubt(TypedDict, total=False):
+    """What a coefficient takes for its interval; without `draws` it has none.
 
     `draws` come from `resample_weights` for the number of units, gaps included, or of clusters (labels 0 … k − 1).
     """
+
+    draws: Counts
+    clusters: Labels
+    confidence: float
+
+
+def percent_agreement(a: Given, b: Given, **doubt: Unpack[Doubt]) -> Agreement:
+    """Share of the units with both ratings on which the two raters say the same, in [0, 1]."""
     labels = list(dict.fromkeys(label for side in (a, b) for label in _plain(side) if not _gap(label)))
-    return _summarised(_cross_table(a, b, labels), _share_of_same, draws, clusters, confidence)
+    return _summarised(_cross_table(a, b, labels), _share_of_same, **doubt)
 
 
 def cohen_kappa(
@@ -62,15 +71,13 @@ def cohen_kappa(
     *,
     labels: Sequence[Hashable],
     weights: Literal["linear", "quadratic"] | None = None,
-    draws: Counts | None = None,
-    clusters: Labels | None = None,
-    confidence: float = 0.95,
+    **doubt: Unpack[Doubt],
 ) -> Agreement:
     """Agreement beyond that of two raters with these habits who rate at random, in [−1, 1].
 
     `labels` are all possible ratings, in order where `weights` count a far miss more than a near one. NaN where both
     raters say one and the same thing throughout. Where one label dominates, κ is low however well the raters agree:
-    see `gwet_ac1`. `draws` as in `percent_agreement`. Source: spec 07; Cohen 1960, 1968.
+    see `gwet_ac1`. Source: spec 07; Cohen 1960, 1968.
     """
     steps = np.abs(np.subtract.outer(np.arange(len(labels)), np.arange(len(labels)))).astype(np.float64)
     penalty = {None: np.sign(steps), "linear": steps, "quadratic": steps**2}[weights]
@@ -81,23 +88,14 @@ def cohen_kappa(
             (tables * penalty).sum(axis=(1, 2)) * tables.sum(axis=(1, 2)), (expected * penalty).sum(axis=(1, 2))
         )
 
-    return _summarised(_cross_table(a, b, labels), kappa, draws, clusters, confidence)
+    return _summarised(_cross_table(a, b, labels), kappa, **doubt)
 
 
-def gwet_ac1(
-    a: Given,
-    b: Given,
-    *,
-    labels: Sequence[Hashable],
-    draws: Counts | None = None,
-    clusters: Labels | None = None,
-    confidence: float = 0.95,
-) -> Agreement:
+def gwet_ac1(a: Given, b: Given, *, labels: Sequence[Hashable], **doubt: Unpack[Doubt]) -> Agreement:
     """Agreement beyond chance that does not collapse where one label dominates (a "yes" to nearly everything).
 
     Chance is taken as Σ π(1 − π)/(q − 1) over the q ≥ 2 possible `labels` with π the mean share of each, so it is
-    small for skewed ratings. Only units with both ratings count. `draws` as in `percent_agreement`.
-    Source: spec 07; Gwet 2008.
+    small for skewed ratings. Only units with both ratings count. Source: spec 07; Gwet 2008.
     """
     if len(labels) < 2:
         raise ValueError("AC1 needs at least two possible labels")
@@ -109,51 +107,29 @@ def gwet_ac1(
         chance = (habits * (1 - habits)).sum(axis=1) / (len(labels) - 1)
         return np.asarray((_share_of_same(tables) - chance) / (1 - chance))
 
-    return _summarised(_cross_table(a, b, labels), ac1, draws, clusters, confidence)
+    return _summarised(_cross_table(a, b, labels), ac1, **doubt)
 
 
-def krippendorff_alpha(
-    table: Floats,
-    level: Scale = "nominal",
-    *,
-    draws: Counts | None = None,
-    clusters: Labels | None = None,
-    confidence: float = 0.95,
-) -> Agreement:
+def krippendorff_alpha(table: Floats, level: Scale = "nominal", **doubt: Unpack[Doubt]) -> Agreement:
     """1 − observed / expected disagreement among any number of raters, at most 1; 0 is chance.
 
-    `table` is (units, raters), NaN a rating that was not given; units with a single rating do not count. `level` is
-    the level of measurement: how far apart two ratings are. NaN where all ratings are the same. `draws` as in
-    `percent_agreement`. Source: spec 07; Krippendorff, Content Analysis (2018), ch. 12.
+    `table` is (units, raters), NaN a rating that was not given; units with a single rating do not count. `level` is the
+    level of measurement: how far apart two ratings are. NaN where all ratings are the same. Source: spec 07;
+    Krippendorff, Content Analysis (2018), ch. 12.
     """
     pairable = (~np.isnan(table)).sum(axis=1) > 1
     known = table[pairable]
     parts = _squared_distances(known) if level == "interval" else _coincidences(known)
-    coefficient = {"nominal": _nominal_alpha, "ordinal": _ordinal_alpha, "interval": _interval_alpha}[level]
     cells = np.zeros((len(table), *parts.shape[1:]))
     cells[pairable] = parts
-    return _summarised(cells, coefficient, draws, clusters, confidence)
-
-
-def rank_agreement(a: Floats, b: Floats, *, draws: Counts, clusters: Labels, confidence: float = 0.95) -> Agreement:
-    """Spearman's ρ over the units that both put on a scale (NaN a gap), ties at their mean rank, in [−1, 1].
-
-    NaN where one of them rates all units alike. `clusters` labels the units 0 … k − 1, and `draws` come from
-    `resample_weights` for k; the interval is a percentile one over clusters, NaN under two of them. Source: spec 07.
-    """
-    both = ~(np.isnan(a) | np.isnan(b))
-    values, at = np.unique(np.concatenate([a[both], b[both]]), return_inverse=True)
-    one, other = np.split(at.reshape(-1), 2)
-    # Ratings may be many and clusters few, so that the tables are those of clusters.
-    tables = np.zeros((draws.shape[1], len(values), len(values)))
-    np.add.at(tables, (clusters[both], one, other), 1)
-    return replace(_summarised(tables, _pearson_of_ranks, draws, None, confidence), n=int(both.sum()))
+    return _summarised(cells, _interval_alpha if level == "interval" else _nominal_alpha, **doubt)
 
 
 def mean_difference(a: Floats, b: Floats, *, draws: Counts, clusters: Labels, confidence: float = 0.95) -> Agreement:
-    """Mean of a − b over the units that both rated; `draws` and `clusters` as in `rank_agreement`.
+    """Mean of a − b over the units that both rated (NaN a gap); `draws` come from `resample_weights` for the clusters.
 
-    A unit counts once, so that a cluster of many units counts for more than one of few.
+    `clusters` labels the units 0 … k − 1. A unit counts once, so that a cluster of many units counts for more than one
+    of few.
     """
     differences = (a - b)[:, None]
     found = estimate_ratios(*mean_as_ratio(differences), draws, clusters=clusters, level=confidence)
@@ -189,9 +165,9 @@ def _cross_table(a: Given, b: Given, labels: Sequence[Hashable]) -> Floats:
 def _summarised(
     cells: Floats,
     coefficient: Callable[[Floats], Floats],
-    draws: Counts | None,
-    clusters: Labels | None,
-    confidence: float,
+    draws: Counts | None = None,
+    clusters: Labels | None = None,
+    confidence: float = 0.95,
 ) -> Agreement:
     """The coefficient of the summed cells (units, …), and its interval from resampled sums."""
     counted = np.asarray(cells.any(axis=tuple(range(1, cells.ndim))))
@@ -232,19 +208,8 @@ def _coincidences(table: Floats) -> Floats:
 
 def _nominal_alpha(coincidences: Floats) -> Floats:
     totals = coincidences.sum(axis=2)
-    return _alpha(coincidences, totals, 1.0 - np.eye(totals.shape[1])[None])
-
-
-def _ordinal_alpha(coincidences: Floats) -> Floats:
-    """Two ratings are as far apart as there are ratings between their middles."""
-    totals = coincidences.sum(axis=2)
-    middles = totals.cumsum(axis=1) - totals / 2
-    return _alpha(coincidences, totals, (middles[:, :, None] - middles[:, None, :]) ** 2)
-
-
-def _alpha(coincidences: Floats, totals: Floats, distances: Floats) -> Floats:
-    expected = (totals[:, :, None] * totals[:, None, :] * distances).sum(axis=(1, 2))
-    return _one_minus((coincidences * distances).sum(axis=(1, 2)) * (totals.sum(axis=1) - 1), expected)
+    n, agreed = totals.sum(axis=1), np.trace(coincidences, axis1=1, axis2=2)
+    return _one_minus((n - agreed) * (n - 1), n**2 - (totals**2).sum(axis=1))
 
 
 def _squared_distances(table: Floats) -> Floats:
@@ -261,13 +226,3 @@ def _squared_distances(table: Floats) -> Floats:
 def _interval_alpha(parts: Floats) -> Floats:
     n, sums, squares, observed = parts.T
     return _one_minus(observed * (n - 1), 2 * (n * squares - sums**2))
-
-
-def _pearson_of_ranks(tables: Floats) -> Floats:
-    """Per table of how often rating i met rating j: Pearson's r of the mean ranks, NaN where a side is one value."""
-    half = tables.sum(axis=(1, 2))[:, None] / 2
-    rows, columns = tables.sum(axis=2), tables.sum(axis=1)
-    x, y = (sums.cumsum(axis=1) - sums / 2 - half for sums in (rows, columns))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        scale = np.sqrt((rows * x**2).sum(axis=1) * (columns * y**2).sum(axis=1))
-        return np.asarray(np.einsum("tij,ti,tj->t", tables, x, y) / np.where(scale > 0, scale, np.nan))

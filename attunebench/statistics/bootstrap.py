@@ -7,7 +7,11 @@ as `rng` alone. Rows may be resampled in clusters.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +26,8 @@ _CHUNK_CELLS = 1_000_000
 """Cells of the weight matrix that are handled at once: bounds the memory, whatever the number of rows."""
 _BLOCK_CELLS = 10_000_000
 """Resamples times columns that are held at once."""
+_REMEMBERED_BYTES = 48_000_000
+"""Of draws that are kept to be used again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,34 @@ class Estimates:
     high: Floats
 
 
+Draw = Callable[[int, int, np.random.Generator], NDArray[Any]]
+_remembered: OrderedDict[tuple[str, int, int, str], tuple[NDArray[Any], Any]] = OrderedDict()
+
+
+def remembered(draw: Draw) -> Draw:
+    """`draw(rows, columns, rng)`, made once for each state of `rng`, which then stands where the draw has left it.
+
+    Many tests start from the same seed so that they share their chance; the latest draws are kept, read-only.
+    """
+
+    @wraps(draw)
+    def once(rows: int, columns: int, rng: np.random.Generator) -> NDArray[Any]:
+        key = (draw.__name__, rows, columns, repr(rng.bit_generator.state))
+        if key not in _remembered:
+            drawn = draw(rows, columns, rng)
+            drawn.flags.writeable = False
+            _remembered[key] = drawn, rng.bit_generator.state
+            while sum(kept.nbytes for kept, _ in _remembered.values()) > _REMEMBERED_BYTES:
+                _remembered.popitem(last=False)
+            return drawn
+        _remembered.move_to_end(key)
+        drawn, rng.bit_generator.state = _remembered[key]
+        return drawn
+
+    return once
+
+
+@remembered
 def resample_weights(units: int, resamples: int, rng: np.random.Generator) -> Counts:
     """How often each of `units` units is drawn in each resample: (resamples, units), rows sum to `units`.
 
@@ -53,15 +87,17 @@ def resample_weights(units: int, resamples: int, rng: np.random.Generator) -> Co
 def resampled_ratios(weights: Counts, numerators: Floats, denominators: Floats) -> Floats:
     """Σ w·numerator / Σ w·denominator per resample and column: (resamples, columns); NaN where the latter is 0."""
     ratios = np.empty((weights.shape[0], numerators.shape[1]))
-    # Most columns are defined in the same rows, so the distinct denominators are few.
-    distinct, which = np.unique(denominators, axis=1, return_inverse=True)
-    which = which.reshape(-1)
+    # Most columns are defined in the same rows, so the distinct denominators are few, and often there is one.
+    distinct, which = denominators[:, :1], None
+    if (denominators != distinct).any():
+        distinct, which = np.unique(denominators, axis=1, return_inverse=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         for rows in _chunks(*weights.shape):
             drawn = weights[rows].astype(np.float64, copy=False)
             below = drawn @ distinct
             below[below <= 0] = np.nan
-            ratios[rows] = drawn @ numerators / below[:, which]
+            np.matmul(drawn, numerators, out=ratios[rows])
+            ratios[rows] /= below if which is None else below[:, which.reshape(-1)]
     return ratios
 
 
@@ -72,15 +108,16 @@ def percentile_interval(samples: Floats, level: float = 0.95, *, keep_constant: 
     it, for places in a ranking and the like, which need not vary.
     """
     ends = np.array([(1 - level) / 2, (1 + level) / 2])
-    columns = np.ascontiguousarray(samples.T)
+    columns = np.array(samples.T, order="C")  # a copy, which the quantiles may put in another order
     bounds = np.full((2, len(columns)), np.nan)
     whole = ~np.isnan(columns).any(axis=1)
-    if whole.any():
-        bounds[:, whole] = np.quantile(columns[whole], ends, axis=1)
     for index in np.flatnonzero(~whole):
         known = columns[index][~np.isnan(columns[index])]
         if known.size:
             bounds[:, index] = np.quantile(known, ends)
+    if whole.any():
+        chosen = columns if whole.all() else columns[whole]
+        bounds[:, whole] = np.quantile(chosen, ends, axis=1, overwrite_input=True)
     if not keep_constant:
         bounds[:, np.ptp(bounds, axis=0) <= _NOTHING * np.abs(bounds).max(axis=0)] = np.nan
     return bounds[0], bounds[1]
@@ -143,6 +180,39 @@ def estimate_ratios(
     return Estimates(value, n, se, low, high)
 
 
+def skill(
+    scores: Floats,
+    baseline: Floats,
+    ceiling: Floats | float,
+    weights: Counts,
+    *,
+    clusters: Labels | None = None,
+    level: float = 0.95,
+) -> Estimates:
+    """(mean score − mean baseline) / (mean ceiling − mean baseline) over the rows in common: 0 baseline, 1 ceiling.
+
+    `scores`: (rows, columns); `baseline` and `ceiling`: (rows,), (rows, columns) or, for a ceiling, one number. A ratio
+    of means, since a mean of ratios is ruled by rows with little room; below 0 is worse than the baseline. `weights`
+    come from `resample_weights` for the number of rows, or of clusters (labels 0 … k − 1). NaN where the
+    means of ceiling and baseline are equal or the wrong way round; resamples in which they are do not count. No
+    interval under two rows (clusters) with room. Source: spec 4 (baselines), our choice.
+    """
+    below = np.broadcast_to(_columns(baseline), scores.shape)
+    above = np.broadcast_to(_columns(np.asarray(ceiling, dtype=np.float64)), scores.shape)
+    defined = ~(np.isnan(scores) | np.isnan(below) | np.isnan(above))
+    gained, room = np.where(defined, scores - below, 0.0), np.where(defined, above - below, 0.0)
+    found = estimate_ratios(gained, room, weights, clusters=clusters, level=level)
+    n = defined.sum(axis=0)
+    none = room.sum(axis=0) <= 1e-12 * np.maximum(n, 1)
+    for part in (found.value, found.se, found.low, found.high):
+        part[none] = np.nan
+    return replace(found, n=n)
+
+
+def _columns(values: Floats) -> Floats:
+    return values[:, None] if values.ndim == 1 else values
+
+
 def ratio_of_sums(numerators: Floats, denominators: Floats) -> Floats:
     """Σ numerator / Σ denominator per column; NaN where the latter is 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -166,9 +236,9 @@ def sum_by_cluster(values: Floats, clusters: Labels | None) -> Floats:
     """Column sums over the rows of each cluster: (clusters, columns); the rows themselves without clusters."""
     if clusters is None:
         return values
-    sums = np.zeros((int(clusters.max(initial=-1)) + 1, values.shape[1]))
-    np.add.at(sums, clusters, values)
-    return sums
+    count, columns = int(clusters.max(initial=-1)) + 1, values.shape[1]
+    places = clusters[:, None] * columns + np.arange(columns)
+    return np.bincount(places.ravel(), values.ravel(), minlength=count * columns).reshape(count, columns)
 
 
 def _defined(denominators: Floats, clusters: Labels | None) -> NDArray[np.int64]:

@@ -196,7 +196,7 @@ def _statistics(above: Floats, below: Floats, layout: _Layout, rng: np.random.Ge
     if layout.straddled:
         return _flipped(above, below, layout, rng, permutations)
     masks = np.tile(layout.kinds == 1, (permutations + 1, 1))
-    masks[1:] = rng.permuted(masks[1:], axis=1)
+    rng.permuted(masks[1:], axis=1, out=masks[1:])
     sums, counts = sum_by_cluster(above, layout.units), sum_by_cluster(below, layout.units)
     moments = np.stack([sums, counts, sums**2, sums * counts, counts**2], axis=1)
     # Columns that are defined in the same rows share most of their moments.

@@ -1,4 +1,5 @@
-"""Rank correlations of metrics over models: do the models that are good at one thing stand ahead in another?
+"""Rank correlations of metrics over models: do the models that are good at one thing stand ahead in another, how
+reproducible is a ranking of models, and what would two metrics correlate at without their noise?
 
 Works on plain arrays. Knows neither what a metric means nor when a correlation counts as weak: thresholds belong to
 whoever asks.
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from attunebench.statistics.bootstrap import (
     Counts,
@@ -63,7 +64,7 @@ def correlation_matrix(
 
     The interval resamples conversations and, with `models`, in each resample also the models: then it speaks of models
     like these, without it of these models alone. Means of few conversations are noisy, which draws every correlation
-    towards 0; `reliability.disattenuated` undoes that, the interval here does not. Without `models` it is therefore too
+    towards 0; `disattenuated` undoes that, the interval here does not. Without `models` it is therefore too
     narrow where models lie closer together than their standard errors (coverage of 0.80 in simulations); with `models`
     it errs to the wide side. Under four models with both metrics there is no interval (NaN). A metric in which all
     models are tied has no correlation (NaN, not 0). Source: spec 07.
@@ -136,3 +137,74 @@ def _tau(signs: Floats, defined: Floats) -> Floats:
 def _ratio(products: Floats, squares: Floats, other_squares: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.clip(products / np.sqrt(squares * other_squares), -1.0, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class SplitHalf:
+    """Reliability of one ranking, in [−1, 1]; NaN is undefined.
+
+    `reliability` is stepped up to all conversations, `half` is the mean correlation between halves as it was found.
+    `low` and `high` enclose the central 95 % of the splits: how much the split matters, not a confidence interval.
+    `n` counts the conversations with a value, `models` the models.
+    """
+
+    reliability: float
+    low: float
+    high: float
+    half: float
+    n: int
+    models: int
+
+
+def split_half(
+    values: Floats,
+    *,
+    rng: np.random.Generator,
+    splits: int = 1000,
+    method: Method = "spearman",
+    clusters: Labels | None = None,
+) -> SplitHalf:
+    """Rank correlation of the models' means between random halves, stepped up by Spearman and Brown.
+
+    `values` is (conversations, models), NaN a gap. With `clusters` (labels 0 … k − 1) a cluster goes into one half as
+    a whole: a person in both halves would make them agree. The correction is applied to the mean over the splits.
+    Under two conversations (clusters) or two models everything is NaN. Source: spec 07; Spearman 1910, Brown 1910.
+    """
+    above, below = mean_as_ratio(values)
+    n, models = int(below.any(axis=1).sum()), int(below.any(axis=0).sum())
+    above, below = sum_by_cluster(above, clusters), sum_by_cluster(below, clusters)
+    filled = below.any(axis=1)
+    above, below = above[filled], below[filled]
+    found = np.empty(0)
+    if len(above) > 1 and models > 1:
+        first = rng.permuted(np.tile(np.arange(len(above)) < len(above) // 2, (splits, 1)), axis=1)
+        halves = np.stack([resampled_ratios(half.astype(np.uint16), above, below) for half in (first, ~first)], axis=1)
+        found = rank_correlations(halves, method)[:, 0, 1]
+        found = found[~np.isnan(found)]
+    if not found.size:
+        return SplitHalf(np.nan, np.nan, np.nan, np.nan, n, models)
+    low, high = percentile_interval(stepped_up(found)[:, None], keep_constant=True)
+    half = float(found.mean())
+    return SplitHalf(float(stepped_up(half)), float(low[0]), float(high[0]), half, n, models)
+
+
+def stepped_up(half: ArrayLike) -> Floats:
+    """Spearman and Brown's reliability of the whole from the correlation between its halves: 2r/(1 + |r|).
+
+    Below 0, where 2r/(1 + r) would run to −∞, the formula is mirrored, so that the result stays in [−1, 1].
+    """
+    r = np.asarray(half, dtype=np.float64)
+    return np.asarray(2 * r / (1 + np.abs(r)))
+
+
+def disattenuated(rho: ArrayLike, reliability_a: ArrayLike, reliability_b: ArrayLike) -> Floats:
+    """ρ/√(reliability_a · reliability_b): the correlation that noiseless metrics would have, clipped to [−1, 1].
+
+    NaN where a reliability is not above 0: such a ranking holds nothing reproducible that could correlate. Values at
+    the clip mean "as high as it can be", and the lower the reliabilities, the less the result can be trusted.
+    Arguments broadcast. Source: spec 07; Spearman 1904.
+    """
+    a, b = np.asarray(reliability_a, dtype=np.float64), np.asarray(reliability_b, dtype=np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = np.asarray(rho, dtype=np.float64) / np.sqrt(a * b)
+    return np.asarray(np.where((a > 0) & (b > 0), np.clip(found, -1.0, 1.0), np.nan))

@@ -17,6 +17,7 @@ from attunebench.statistics.bootstrap import (
     Labels,
     mean_as_ratio,
     ratio_intervals,
+    remembered,
     resample_weights,
     standard_errors,
     sum_by_cluster,
@@ -170,17 +171,19 @@ def _sign_flips(
     for start in range(0, permutations, size):
         rows = np.arange(start, min(start + size, permutations))
         signs = _signs_of(rows + 1, len(sums)) if exact else _random_signs(len(rows), len(sums), rng)
-        drawn = np.abs(signs @ scaled)
+        drawn = signs.astype(np.float64) @ scaled
+        np.abs(drawn, out=drawn)
         reached += at_least(observed, drawn).sum(axis=0)
         kept = drawn[: max(0, len(null) - start)]
         null[start : start + len(kept)] = kept
     return reached, permutations, observed, null
 
 
-def _signs_of(numbers: NDArray[np.int64], units: int) -> Floats:
+def _signs_of(numbers: NDArray[np.int64], units: int) -> NDArray[np.int64]:
     """The signs of the flips of these numbers: unit i is flipped where bit i is set."""
-    return np.asarray(1.0 - 2.0 * (numbers[:, None] >> np.arange(units) & 1))
+    return np.asarray(1 - 2 * (numbers[:, None] >> np.arange(units) & 1))
 
 
-def _random_signs(rows: int, units: int, rng: np.random.Generator) -> Floats:
-    return np.asarray(2.0 * rng.integers(0, 2, size=(rows, units), dtype=np.int8) - 1)
+@remembered
+def _random_signs(rows: int, units: int, rng: np.random.Generator) -> NDArray[np.int8]:
+    return np.asarray(2 * rng.integers(0, 2, size=(rows, units), dtype=np.int8) - 1, dtype=np.int8)

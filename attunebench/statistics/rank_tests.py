@@ -6,13 +6,14 @@ Works on plain arrays; chance comes in as `rng` and is only used where there are
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import permutations as orders_of
 from math import factorial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attunebench.statistics.agreement import Agreement
 from attunebench.statistics.bootstrap import Counts, Floats, Labels, percentile_interval, steady, sum_by_cluster
 from attunebench.statistics.correlation import rank_correlations
 from attunebench.statistics.ranks import competition_ranks
@@ -88,30 +89,39 @@ def rank_shift_p(
     return np.asarray((1 + (largest[:, None] >= shifts[0]).sum(axis=0)) / (permutations + 1))
 
 
-def spearman_interval(
-    a: Floats, b: Floats, weights: Counts, *, clusters: Labels | None = None, level: float = 0.95
-) -> tuple[float, float, float]:
-    """Spearman's ρ over rows (conversations, say) and its percentile interval over resampled rows, or clusters.
+def spearman(
+    a: Floats, b: Floats, *, draws: Counts, clusters: Labels | None = None, confidence: float = 0.95
+) -> Agreement:
+    """Spearman's ρ over units (conversations, say) and its percentile interval over resampled units, or clusters.
 
-    `a` and `b` have an entry per row, NaN a gap; `weights` come from `bootstrap.resample_weights` for the number of
-    rows, or of clusters (labels 0 … k − 1). In each resample a row counts as often as it was drawn, ties share their
-    mean rank. (ρ, low, high); NaN under three rows or where a side is all tied.
+    `a` and `b` have an entry per unit, NaN a gap; `draws` come from `resample_weights` for the number of units, or of
+    clusters (labels 0 … k − 1). In each resample a unit counts as often as it was drawn, ties share their mean rank.
+    NaN under three units with both or where a side is all tied, as is every such resample, which then does not count;
+    no interval under ten units (clusters). Source: spec 07.
     """
-    both = ~np.isnan(a) & ~np.isnan(b)
-    if both.sum() < 3:
-        return np.nan, np.nan, np.nan
-    drawn = (weights if clusters is None else weights[:, clusters])[:, both].astype(np.float64)
-    rho = _weighted_rho(a[both], b[both], np.ones((1, int(both.sum()))))[0]
-    if np.isnan(rho):
-        return np.nan, np.nan, np.nan
-    low, high = percentile_interval(_weighted_rho(a[both], b[both], drawn)[:, None], level)
-    return float(rho), float(low[0]), float(high[0])
+    both = np.flatnonzero(~(np.isnan(a) | np.isnan(b)))
+    drawn_units, units = np.unique(both if clusters is None else clusters[both], return_inverse=True)
+    undefined = Agreement(np.nan, np.nan, np.nan, len(both), len(drawn_units))
+    if len(both) < 3:
+        return undefined
+    # Equal pairs count together: ratings may be many and of few values.
+    pairs, which = np.unique(np.stack([steady(a[both]), steady(b[both])]), axis=1, return_inverse=True)
+    counts = np.zeros((len(drawn_units), pairs.shape[1]))
+    np.add.at(counts, (units.reshape(-1), which.reshape(-1)), 1)
+    rho = float(_weighted_rho(pairs, counts.sum(axis=0)[None])[0])
+    if len(drawn_units) < FEWEST_UNITS or np.isnan(rho):
+        return replace(undefined, value=rho)
+    size = max(1, _CHUNK_CELLS // pairs.shape[1])
+    parts = (draws[start : start + size, drawn_units].astype(np.float64) for start in range(0, len(draws), size))
+    samples = np.concatenate([_weighted_rho(pairs, part @ counts) for part in parts])
+    low, high = percentile_interval(samples[:, None], confidence)
+    return replace(undefined, value=rho, low=float(low[0]), high=float(high[0]))
 
 
-def _weighted_rho(a: Floats, b: Floats, weights: Floats) -> Floats:
-    """ρ per draw (draws,) with rows weighted (draws, rows)."""
+def _weighted_rho(pairs: Floats, weights: Floats) -> Floats:
+    """ρ per draw (draws,) of pairs (2, pairs) that count as often as (draws, pairs) says."""
     n = weights.sum(axis=1)
-    left, right = (_midranks(side, weights) - (n[:, None] + 1) / 2 for side in (a, b))
+    left, right = (_midranks(side, weights) - (n[:, None] + 1) / 2 for side in pairs)
     products = (weights * left * right).sum(axis=1)
     squares = (weights * left**2).sum(axis=1) * (weights * right**2).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -119,45 +129,8 @@ def _weighted_rho(a: Floats, b: Floats, weights: Floats) -> Floats:
 
 
 def _midranks(values: Floats, weights: Floats) -> Floats:
-    """The mean rank of each row in each draw: (draws, rows)."""
-    levels, which = np.unique(steady(values), return_inverse=True)
-    of_level = (which.reshape(-1)[:, None] == np.arange(len(levels))).astype(np.float64)
-    per_level = weights @ of_level
+    """The mean rank of each value in each draw: (draws, values)."""
+    levels, which = np.unique(values, return_inverse=True)
+    per_level = weights @ (which.reshape(-1)[:, None] == np.arange(len(levels))).astype(np.float64)
     middle = np.cumsum(per_level, axis=1) - per_level + (per_level + 1) / 2
     return np.asarray(middle[:, which.reshape(-1)])
-
-
-@dataclass(frozen=True, slots=True)
-class Association:
-    """ρ in [−1, 1] over `n` units; NaN is undefined."""
-
-    rho: float
-    low: float
-    high: float
-    n: int
-
-
-def spearman(
-    x: Floats, y: Floats, *, rng: np.random.Generator, resamples: int = 10_000, level: float = 0.95
-) -> Association:
-    """Spearman's ρ between two columns, over the units for which both are defined, with a percentile interval.
-
-    Units are resampled in pairs. NaN where a side is all tied, as is every such resample, which then does not count; no
-    interval under ten units. Source: spec 07.
-    """
-    both = ~(np.isnan(x) | np.isnan(y))
-    pair = np.stack([x[both], y[both]])
-    n = pair.shape[1]
-    if n < 2:
-        return Association(np.nan, np.nan, np.nan, n)
-    rho = float(rank_correlations(pair[None])[0, 0, 1])
-    if n < FEWEST_UNITS or np.isnan(rho):
-        return Association(rho, np.nan, np.nan, n)
-    samples = np.empty((resamples, 1))
-    size = max(1, _CHUNK_CELLS // n)
-    for start in range(0, resamples, size):
-        rows = slice(start, min(start + size, resamples))
-        drawn = rng.integers(0, n, size=(rows.stop - start, n))
-        samples[rows, 0] = rank_correlations(pair[:, drawn].swapaxes(0, 1))[:, 0, 1]
-    low, high = percentile_interval(samples, level)
-    return Association(rho, float(low[0]), float(high[0]), n)

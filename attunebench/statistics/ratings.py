@@ -42,8 +42,6 @@ class Ratings:
     n: Floats
     group: Labels
     gamma: float
-    gamma_low: float
-    gamma_high: float
 
 
 def win_matrix(values: Floats) -> Floats:
@@ -70,7 +68,7 @@ def bradley_terry(wins: Floats, *, slot: Floats | None = None, ridge: float = RI
     first = None if slot is None else slot[None]
     theta, gamma = _fit(wins[None], first, ridge, np.zeros(len(wins)), 0.0)
     nothing, n = np.full(len(wins), np.nan), _comparisons(wins[None])[0]
-    return Ratings(theta[0], elo(theta[0]), nothing, nothing, n, _groups(wins), float(gamma[0]), np.nan, np.nan)
+    return Ratings(theta[0], elo(theta[0]), nothing, nothing, n, _groups(wins), float(gamma[0]))
 
 
 def resampled_ratings(
@@ -92,10 +90,8 @@ def resampled_ratings(
     units = [sum_by_cluster(part, clusters) for part in units]
     if len(units[0]) < 2:
         return whole
-    samples, gammas = _refitted(units, weights, ridge, whole)
-    low, high = percentile_interval(elo(samples), level)
-    gamma = [float(end[0]) for end in percentile_interval(gammas[:, None], level)]
-    return replace(whole, low=low, high=high, gamma_low=gamma[0], gamma_high=gamma[1])
+    low, high = percentile_interval(elo(_refitted(units, weights, ridge, whole)), level)
+    return replace(whole, low=low, high=high)
 
 
 def elo(theta: ArrayLike) -> Floats:
@@ -113,8 +109,8 @@ def _groups(wins: Floats) -> Labels:
     return np.asarray(connected_components(wins > 0, directed=False)[1], dtype=np.intp)
 
 
-def _refitted(units: list[Floats], weights: Counts, ridge: float, whole: Ratings) -> tuple[Floats, Floats]:
-    """θ (draws, models) and γ (draws,) of each resample; NaN where a model is not compared in it."""
+def _refitted(units: list[Floats], weights: Counts, ridge: float, whole: Ratings) -> Floats:
+    """θ of each resample (draws, models); NaN where a model is not compared in it."""
     count = len(whole.theta)
     start = np.nan_to_num(whole.theta)
     fits = []
@@ -122,8 +118,9 @@ def _refitted(units: list[Floats], weights: Counts, ridge: float, whole: Ratings
     for begin in range(0, len(weights), size):
         drawn = weights[begin : begin + size].astype(np.float64)
         wins, *slots = ((drawn @ part).reshape(-1, count, count) for part in units)
-        fits.append(_fit(wins, slots[0] if slots else None, ridge, start, float(np.nan_to_num(whole.gamma))))
-    return np.concatenate([theta for theta, _ in fits]), np.concatenate([gamma for _, gamma in fits])
+        gamma = float(np.nan_to_num(whole.gamma))
+        fits.append(_fit(wins, slots[0] if slots else None, ridge, start, gamma)[0])
+    return np.concatenate(fits)
 
 
 def _fit(wins: Floats, slot: Floats | None, ridge: float, start: Floats, gamma: float) -> tuple[Floats, Floats]:

@@ -33,7 +33,7 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class VarianceComponents:
-    """The three sources, and how many conversations, models and values they were estimated from.
+    """The three sources, and how many conversations and models they were estimated from.
 
     `residual` is what is neither the conversation's nor the model's: models being good at different conversations,
     and chance; without repeated runs these two cannot be separated.
@@ -44,7 +44,6 @@ class VarianceComponents:
     residual: Component
     n_conversations: int
     n_models: int
-    n_values: int
 
 
 def variance_components(
@@ -61,7 +60,7 @@ def variance_components(
     """
     known = ~np.isnan(values)
     rows, columns = known.any(axis=1), known.any(axis=0)
-    counts = int(rows.sum()), int(columns.sum()), int(known.sum())
+    counts = int(rows.sum()), int(columns.sum())
     # Any value will do as the origin; one of the values themselves leaves constant data exactly 0.
     centred = np.where(known, values - (values[known][0] if known.any() else 0.0), 0.0)
     centred, known = centred[:, columns], known[:, columns]

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attunebench.statistics.bootstrap import estimate_ratios, mean_as_ratio, resample_weights
-from attunebench.statistics.skill import skill
+from attunebench.statistics.bootstrap import estimate_ratios, mean_as_ratio, resample_weights, skill
 
 N = 40
 WEIGHTS = resample_weights(N, 400, np.random.default_rng(0))

@@ -4,10 +4,9 @@ The only place that parses model text (spec 3.4). Pure, and it never raises, wha
 
 find ─▶ thoughts        what is not the answer, whatever marks it
      ─▶ decode, scan    the objects in the text; strictly first, mended where that fails
-shapes, names           which value is given for which item
-values, tags            what a value means
+shapes                  which value is given for which item
+values, traits          what a value means
 kinds                   one reader per kind of call
-items                   which items were asked, and which are missing
 """
 
 from __future__ import annotations
@@ -16,15 +15,16 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from attunebench.codebook import Codebook, default_codebook
-from attunebench.protocol.calls import PREDICTED_PROFILE, RATINGS, Answer, Asked, Outcome
+from attunebench.protocol.calls import Answer, Asked, Outcome
 from attunebench.protocol.endings import FILTERED, LENGTH, TOO_LONG, canonical, fills_limit
-from attunebench.protocol.read import items, names, values
+from attunebench.protocol.read import values
 from attunebench.protocol.read.decode import Obj
-from attunebench.protocol.read.find import Found, find
-from attunebench.protocol.read.items import expected_items
-from attunebench.protocol.read.kinds import READERS, Reading
-from attunebench.protocol.read.shapes import Groups, fields, interest, key_name, sources
+from attunebench.protocol.read.find import Found, Groups, find
+from attunebench.protocol.read.kinds import FORMATS, Reading
+from attunebench.protocol.read.shapes import fields, sources, unwrapped
 from attunebench.protocol.read.thoughts import has_unknown_marks
+from attunebench.protocol.read.values import key_name
+from attunebench.protocol.schemas import FOLLOW_UP, Q3, WIDE, expected_items, item_at, missing_items
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Reply
@@ -32,16 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["expected_items", "merge_answers", "read_reply", "read_text"]
 
 _REASONING = ("reasoning", "emotion_reasoning", "binary_reasoning")
-_KEYS: Mapping[str, tuple[str, ...]] = {
-    "draft": ("drafted_response",),
-    "judge": (*RATINGS, items.JUDGE_MAP),
-    "review": ("emotion_tags", *items.BINARY_MAPS),
-    "binary_hp": items.BINARY_MAPS,
-    "pairwise": ("pairwise_selections",),
-    "post": ("predicted_post_panas", "predicted_panas_delta", items.WIDE),
-    "profile": (PREDICTED_PROFILE,),
-}
-_FLAT_POST = (items.Q1, items.Q2, items.Q3, items.FOLLOW_UP, items.FOUR_BRANCH)
 
 
 def read_reply(asked: Asked, reply: Reply, codebook: Codebook, *, limit: int | None = None) -> Answer:
@@ -70,9 +60,17 @@ def read_text(
     reason = canonical(finish_reason)
     if refusal or reason == FILTERED:
         return _answer(asked, Reading(asked, codebook, ()), "refused")
-    knows = _knower(asked, codebook)
-    flat_list = asked.kind in ("pairwise", "judge", "post", "profile")
-    found = find((text or "") if reason != TOO_LONG else "", interest(knows, flat_list, _KEYS[asked.kind]))
+    form, knows = FORMATS[asked.kind], _knower(asked, codebook)
+
+    def worth_mending(value: Any) -> bool:
+        """A bare list may be the answer where its items have names of their own."""
+        inner = unwrapped(value, knows)
+        return any(knows(one) if isinstance(one, Obj) else isinstance(one, list) and form.namer for one in inner)
+
+    def mentions(part: str) -> bool:
+        return any(key in part.casefold() for key in form.keys)
+
+    found = find((text or "") if reason != TOO_LONG else "", worth_mending, mentions)
     cut = found.reasoning_open or reason == LENGTH
     if (last := _last_word(asked, found, codebook, knows)) is not None:
         return _answer(asked, last, None, found, cut=cut)
@@ -87,12 +85,12 @@ def merge_answers(asked: Asked, first: Answer, later: Answer, codebook: Codebook
     """
     book = codebook or default_codebook()
     merged = _first_of(first.values, later.values)
-    wide = merged.get(items.WIDE)
-    if wide and wide[items.Q3] in book.q3_negative and items.at(first.values, (items.WIDE, items.FOLLOW_UP)) is None:
-        agreed = items.at(later.values, (items.WIDE, items.Q3)) in (None, *book.q3_negative)
+    wide = merged.get(WIDE)
+    if wide and wide[Q3] in book.q3_negative and item_at(first.values, (WIDE, FOLLOW_UP)) is None:
+        agreed = item_at(later.values, (WIDE, Q3)) in (None, *book.q3_negative)
         # an empty follow-up beside a positive Q3 may only have been inferred from that Q3, which does not stand
-        merged = merged if agreed or wide[items.FOLLOW_UP] else {**merged, items.WIDE: {**wide, items.FOLLOW_UP: None}}
-    missing = items.missing(merged, asked, book)
+        merged = merged if agreed or wide[FOLLOW_UP] else {**merged, WIDE: {**wide, FOLLOW_UP: None}}
+    missing = missing_items(merged, asked, book)
     return Answer(
         values=merged,
         missing=missing,
@@ -127,21 +125,10 @@ def _merged_outcome(
 
 def _knower(asked: Asked, codebook: Codebook) -> Callable[[Obj], bool]:
     """Whether an object has a key of the call's answer format, or names its items directly where that is clear."""
-    keys = frozenset(map(key_name, _KEYS[asked.kind] + (_FLAT_POST if asked.kind == "post" else ())))
-    namers = []
-    if asked.kind == "pairwise":
-        namers = [names.comparisons(asked.comparisons)]
-    elif asked.kind == "judge":
-        namers = [names.questions(asked.questions)]
-    elif asked.kind == "post":
-        namers = [names.words((*codebook.panas, *codebook.branches, "items"))]
-    elif asked.kind == "profile":
-        namers = [names.keys(trait.id for trait in asked.traits)]
-
-    def knows(value: Obj) -> bool:
-        return any(key_name(key) in keys or any(namer(key) for namer in namers) for key, _ in value)
-
-    return knows
+    form = FORMATS[asked.kind]
+    keys = frozenset(map(key_name, form.keys))
+    namer = form.namer(asked, codebook) if form.namer else None
+    return lambda value: any(key_name(key) in keys or (namer and namer.find(key)) for key, _ in value)
 
 
 def _last_word(asked: Asked, found: Found, codebook: Codebook, knows: Callable[[Obj], bool]) -> Reading | None:
@@ -149,16 +136,14 @@ def _last_word(asked: Asked, found: Found, codebook: Codebook, knows: Callable[[
 
     One choice alone is no sign of that: every object that makes it is complete, and the two may only disagree.
     """
-    groups = sources((tuple(sorted(found.roots, key=lambda root: root.at)),), knows)
-    objects = [given for given in groups[0] if isinstance(given.value, Obj) and knows(given.value)]
+    objects = [
+        given for given in sources((found.objects,), knows)[0] if isinstance(given.value, Obj) and knows(given.value)
+    ]
     if len(objects) < 2 or (asked.kind != "draft" and len(expected_items(asked, codebook)) == 1):
         return None
     last = ((objects[-1],),)
-    return (
-        None
-        if items.missing(READERS[asked.kind](Reading(asked, codebook, last)), asked, codebook)
-        else Reading(asked, codebook, last)
-    )
+    answered = FORMATS[asked.kind].read(Reading(asked, codebook, last))
+    return None if missing_items(answered, asked, codebook) else Reading(asked, codebook, last)
 
 
 def _bare_draft(asked: Asked, found: Found, reason: str | None) -> str | None:
@@ -174,13 +159,13 @@ def _bare_draft(asked: Asked, found: Found, reason: str | None) -> str | None:
 def _answer(
     asked: Asked, reading: Reading, outcome: Outcome | None, found: Found | None = None, *, cut: bool = False
 ) -> Answer:
-    answered = READERS[asked.kind](reading)
-    missing = items.missing(answered, asked, reading.codebook)
+    answered = FORMATS[asked.kind].read(reading)
+    missing = missing_items(answered, asked, reading.codebook)
     return Answer(
         values=answered,
         missing=missing,
         outcome=outcome or _outcome(missing, reading, found, cut),
-        mended=any(root.mended for root in found.roots) if found else False,
+        mended=any(one.intact is not None for one in found.objects) if found else False,
         reasoning=_reasoning(reading.groups),
     )
 
@@ -190,7 +175,7 @@ def _outcome(missing: tuple[str, ...], reading: Reading, found: Found | None, cu
         return "truncated"
     if not missing:
         return "answered"
-    something = found is not None and (found.hint or any(isinstance(root.value, Obj) for root in found.roots))
+    something = found is not None and (found.hint or any(isinstance(one.value, Obj) for one in found.objects))
     tally = reading.tally
     if tally.given and tally.contradicted == tally.given:
         return "unreadable"
@@ -201,7 +186,7 @@ def _reasoning(groups: Groups) -> dict[str, str]:
     """The texts of verbose modes, as far as they were given."""
     texts: dict[str, str] = {}
     for key in _REASONING:
-        given = [one for group in fields(groups, key_name(key)) for one in group]
+        given = [one for group in fields(groups, key) for one in group]
         text = next((text for one in given if (text := values.remark(one.value)) is not None), None)
         if text is not None:
             texts[key] = text

@@ -7,7 +7,7 @@ attempts and the characters that they look at.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,46 +25,53 @@ _MENDED_CHARACTERS = 120_000
 
 
 @dataclass(frozen=True, slots=True)
-class Root:
-    """One decoded value of a reply. `intact`: the strings that mending cannot have changed; None where none was.
+class Given:
+    """A value that a reply gives. `at`: where in the text its object begins.
 
-    `at`: where in the text it begins.
+    `intact`: the strings that mending cannot have changed; None where nothing was mended.
     """
 
     value: Any
-    mended: bool = False
     intact: frozenset[str] | None = None
     at: int = 0
+
+    def within(self, value: Any) -> Given:
+        """A value that stands in this one."""
+        return Given(value, self.intact, self.at)
+
+    def trusts(self, text: str) -> bool:
+        """Whether `text` in it is as the model wrote it, not what mending made of it."""
+        return self.intact is None or text in self.intact
+
+
+Groups = tuple[tuple[Given, ...], ...]
+"""The objects of a reply, those that count first in front (a fence goes before the text around it)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a reply holds. `groups`: roots, those in fences before the others. `prose`: text without reasoning.
+    """What a reply holds. `groups`: its objects and lists. `prose`: text without reasoning.
 
     `hint`: an object began, though nothing of it could be kept.
     """
 
-    groups: tuple[tuple[Root, ...], ...] = ()
+    groups: Groups = ()
     prose: str = ""
     fenced: bool = False
     reasoning_open: bool = False
     hint: bool = False
 
     @property
-    def roots(self) -> tuple[Root, ...]:
-        return tuple(root for group in self.groups for root in group)
+    def objects(self) -> tuple[Given, ...]:
+        """All of them, in the order of the text."""
+        return tuple(sorted((one for group in self.groups for one in group), key=lambda one: one.at))
 
 
-@dataclass(frozen=True, slots=True)
-class Interest:
-    """How to tell an object of interest: `knows(value)` by its keys, `mentions(text)` by names in a text."""
+def find(text: str, knows: Callable[[Any], bool], mentions: Callable[[str], bool]) -> Found:
+    """All objects of `text` that may hold an answer, in the order of spec 3.4.
 
-    knows: Callable[[Any], bool]
-    mentions: Callable[[str], bool]
-
-
-def find(text: str, interest: Interest) -> Found:
-    """All objects of `text` that may hold an answer, in the order of spec 3.4."""
+    One that is worth mending is told by its keys (`knows`), or by names in the text of it (`mentions`).
+    """
     text = text.lstrip("\ufeff \t\r\n").rstrip()
     whole = _whole(text)
     if whole is not None:
@@ -73,16 +80,16 @@ def find(text: str, interest: Interest) -> Found:
     if kept is None:
         return Found(reasoning_open=True)
     whole = _whole(kept) if kept != text else None
-    return whole or _walk(kept, interest)
+    return whole or _walk(kept, knows, mentions)
 
 
 def _whole(text: str) -> Found | None:
     value = decode(text)
     if isinstance(value, (Obj, list)):
-        return Found(groups=((Root(value),),), prose=text)
+        return Found(((Given(value),),), text)
     if isinstance(value, str):
         inner = decode(value)
-        return Found(groups=((Root(inner),),), prose=text) if isinstance(inner, Obj) else Found(prose=value)
+        return Found(((Given(inner),),), text) if isinstance(inner, Obj) else Found(prose=value)
     return None
 
 
@@ -122,51 +129,29 @@ class _Strict:
         return ABSENT, start
 
 
-def _walk(text: str, interest: Interest) -> Found:
-    fenced: list[Root] = []
-    free: list[Root] = []
-    walker = _Walker(text, interest)
-    for root, in_fence in walker.roots():
-        (fenced if in_fence else free).append(root)
-    groups = tuple(tuple(group) for group in (fenced, free) if group)
-    return Found(groups, text, walker.fences > 0, hint=walker.hint)
-
-
-class _Walker:
-    """One pass over a text without reasoning; `fences` and `hint` are known when `roots` is exhausted."""
-
-    def __init__(self, text: str, interest: Interest) -> None:
-        self.fences = 0
-        self.hint = False
-        self._text = text
-        self._interest = interest
-        self._strict = _Strict(text)
-        self._characters = _MENDED_CHARACTERS
-
-    def roots(self) -> Iterator[tuple[Root, bool]]:
-        pos = 0
-        while not self._strict.spent and (match := _FENCE_OR_OBJECT.search(self._text, pos)):
-            pos = match.end()
-            if match[0][0] in "`~":
-                self.fences += 1
-                continue
-            root, pos = self._root(match.start())
-            if root is not None:
-                yield root, self.fences % 2 == 1
-
-    def _root(self, start: int) -> tuple[Root | None, int]:
-        """The object at `start`, if there is one, and the offset to go on from."""
-        value, end = self._strict.at(start)
+def _walk(text: str, knows: Callable[[Any], bool], mentions: Callable[[str], bool]) -> Found:
+    """One pass over a text without reasoning."""
+    strict, characters = _Strict(text), _MENDED_CHARACTERS
+    free, fenced = list[Given](), list[Given]()
+    fences, hint, pos = 0, False, 0
+    while not strict.spent and (match := _FENCE_OR_OBJECT.search(text, pos)):
+        start, pos = match.span()
+        if match[0][0] in "`~":
+            fences += 1
+            continue
+        (value, end), intact = strict.at(start), None
+        if value is ABSENT and characters > 0:
+            span = scan(text, start, characters)
+            characters -= span.end - start
+            value = mend(span.skeleton, span.texts) if span.skeleton else ABSENT
+            if value is not ABSENT and knows(value):
+                intact, end = span.certain, span.end
+            else:
+                meant, value = _OBJECT_BEGINS.match(text, start) is not None, ABSENT
+                hint = hint or meant or mentions(text[start : span.end])
+                end = span.end if meant else start
+        pos = max(end, start + 1)
         if value is not ABSENT:
-            return Root(value, at=start), end
-        if self._characters <= 0:
-            return None, start + 1
-        span = scan(self._text, start, self._characters)
-        self._characters -= span.end - start
-        value = mend(span.skeleton, span.texts) if span.skeleton else ABSENT
-        if value is not ABSENT and self._interest.knows(value):
-            return Root(value, True, span.certain, start), span.end
-        meant = _OBJECT_BEGINS.match(self._text, start) is not None
-        if meant or self._interest.mentions(self._text[start : span.end]):
-            self.hint = True
-        return None, span.end if meant else start + 1
+            (fenced if fences % 2 else free).append(Given(value, intact, start))
+    groups = tuple(tuple(group) for group in (fenced, free) if group)
+    return Found(groups, text, fences > 0, hint=hint)

@@ -5,20 +5,18 @@ Each reader names its keys and says how a raw value is read; finding, mending an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from attunebench.codebook import Codebook
 from attunebench.protocol.calls import CHANGES, PREDICTED_PROFILE, RATINGS, Asked
-from attunebench.protocol.read import items as names_of
-from attunebench.protocol.read import names, values
+from attunebench.protocol.read import values
 from attunebench.protocol.read.decode import Obj, is_cut
+from attunebench.protocol.read.find import Given, Groups
 from attunebench.protocol.read.shapes import (
     ASIDES,
     WRAPPERS,
-    Given,
-    Groups,
     Namer,
     Tally,
     bare,
@@ -26,11 +24,14 @@ from attunebench.protocol.read.shapes import (
     fields,
     inside_or_flat,
     items,
-    key_name,
+    named_by_index,
+    named_by_key,
+    named_by_question,
+    named_by_word,
 )
-from attunebench.protocol.read.tags import tags
 from attunebench.protocol.read.thoughts import spoken
 from attunebench.protocol.read.traits import trait_answer
+from attunebench.protocol.schemas import BINARY_MAPS, FOLLOW_UP, FOUR_BRANCH, JUDGE_MAP, Q1, Q2, Q3, WIDE, mood_key
 
 NOTHING = frozenset({"none", "n/a", "na", "nothing", "not applicable"})
 """A follow-up of such words alone says that nothing felt off."""
@@ -49,11 +50,17 @@ class Reading:
     prose: str | None = None
     tally: Tally = field(default_factory=Tally)
 
-    def choices(self, groups: Groups, namer: Namer, order: Iterable[str], read: Callable[[str, Any], Any],
-                by_place: bool = False) -> dict[str, Any]:  # fmt: skip
+    def items(self, groups: Groups, namer: Namer, read: Callable[[str, Any], Any], **order: Any) -> dict[str, Any]:
         """The map of items under `groups`."""
-        asked = tuple(order)
-        return self.tally.settle_map(items(groups, namer, asked if by_place else ()), asked, read)
+        return self.tally.settle_map(items(groups, namer, **order), namer.names, read)
+
+    def yes_no(self, groups: Groups) -> dict[str, Any]:
+        """A map of the questions."""
+        return self.items(groups, named_by_question(self.asked.questions), lambda _, raw: values.yes_no(raw))
+
+    def numbers(self, groups: Groups, names: Iterable[str], low: int = 1, high: int = 7) -> dict[str, Any]:
+        """A map of ratings."""
+        return self.items(groups, named_by_word(names), lambda _, raw: values.number(raw, low, high))
 
     def one(self, groups: Groups, read: Callable[[Any], Any]) -> Any:
         """A single value, which may stand beside a reason."""
@@ -62,7 +69,7 @@ class Reading:
 
 def draft(reading: Reading) -> dict[str, Any]:
     """`drafted_response`: the text under its key, under the only key, or the whole reply where it is no JSON."""
-    found = fields(reading.groups, "draftedresponse")
+    found = fields(reading.groups, "drafted_response")
     if not any(found):
         found = tuple(tuple(_only_text(source)) for source in reading.groups)
     text = reading.tally.settle(found, _draft_text)
@@ -84,69 +91,50 @@ def _draft_text(given: Given) -> str | None:
 def _only_text(group: Iterable[Given]) -> Iterable[Given]:
     for given in group:
         if isinstance(given.value, Obj):
-            pairs = [(key_name(key), item) for key, item in given.value if key_name(key) not in ASIDES]
+            pairs = [(values.key_name(key), item) for key, item in given.value if values.key_name(key) not in ASIDES]
             if len(pairs) == 1 and pairs[0][0] in _DRAFT_KEYS and isinstance(pairs[0][1], str):
-                yield Given(pairs[0][1], given.root)
+                yield given.within(pairs[0][1])
 
 
 def binary(reading: Reading) -> dict[str, Any]:
     """The two maps of `binary_hp`: question → yes or no."""
-    namer = names.questions(reading.asked.questions)
-    return {
-        key: reading.choices(
-            fields(reading.groups, key_name(key)), namer, reading.asked.questions, lambda _, raw: values.yes_no(raw)
-        )
-        for key in names_of.BINARY_MAPS
-    }
+    return {key: reading.yes_no(fields(reading.groups, key)) for key in BINARY_MAPS}
 
 
 def review(reading: Reading) -> dict[str, Any]:
     """`emotion_tags` and the two maps of `binary`."""
-    found = fields(reading.groups, "emotiontags")
+    found = fields(reading.groups, "emotion_tags")
     display = reading.codebook.display_names
-    read = reading.tally.settle(found, lambda given: tags(container(given.value), display))
+    read = reading.tally.settle(found, lambda given: values.tags(container(given.value), display))
     return {"emotion_tags": read, **binary(reading)}
 
 
 def judge(reading: Reading) -> dict[str, Any]:
     """The ratings 1–7, where they are asked for, and the map about the draft."""
-    answer: dict[str, Any] = {}
-    if reading.asked.rated:
-        for key in RATINGS:
-            answer[key] = reading.one(fields(reading.groups, key_name(key)), lambda raw: values.number(raw, 1, 7))
-    questions = reading.asked.questions
-    answer[names_of.JUDGE_MAP] = reading.choices(
-        inside_or_flat(reading.groups, key_name(names_of.JUDGE_MAP)),
-        names.questions(questions),
-        questions,
-        lambda _, raw: values.yes_no(raw),
-    )
-    return answer
+    rated = RATINGS if reading.asked.rated else ()
+    answer = {key: reading.one(fields(reading.groups, key), lambda raw: values.number(raw, 1, 7)) for key in rated}
+    return {**answer, JUDGE_MAP: reading.yes_no(inside_or_flat(reading.groups, JUDGE_MAP))}
 
 
 def pairwise(reading: Reading) -> dict[str, Any]:
     """`pairwise_selections`: index → A or B; a bare list counts where it has as many entries as were asked."""
     sides = reading.asked.comparisons
-    selections = reading.choices(
-        inside_or_flat(reading.groups, "pairwiseselections"),
-        names.comparisons(sides),
-        sides,
-        lambda index, raw: values.letter(raw, sides[index]),
-        by_place=True,
+    groups = inside_or_flat(reading.groups, "pairwise_selections")
+    selections = reading.items(
+        groups, named_by_index(sides), lambda index, raw: values.letter(raw, sides[index]), by_place=True
     )
     return {"pairwise_selections": selections}
 
 
 def post(reading: Reading) -> dict[str, Any]:
     """The mood afterwards, item by item, and the answers about the whole talk."""
-    low, high = (-6, 6) if reading.asked.panas in CHANGES else (1, 7)
-    key = names_of.mood_key(reading.asked)
-    panas = reading.codebook.panas
-    other = "predictedpostpanas" if reading.asked.panas in CHANGES else "predictedpanasdelta"
-    own = _unless_other(reading.groups, key_name(key), other)
-    mood = inside_or_flat(_opened(inside_or_flat(own, key_name(key))), "items")
-    predicted = reading.choices(mood, names.words(panas), panas, lambda _, raw: values.number(raw, low, high))
-    return {key: {"items": predicted}, names_of.WIDE: _wide(reading)}
+    is_change = reading.asked.panas in CHANGES
+    key, other = mood_key("delta" if is_change else "absolute"), mood_key("absolute" if is_change else "delta")
+    mood = inside_or_flat(_unless_other(reading.groups, key, other), key)
+    predicted = reading.numbers(
+        inside_or_flat(_opened(mood), "items"), reading.codebook.panas, *((-6, 6) if is_change else (1, 7))
+    )
+    return {key: {"items": predicted}, WIDE: _wide(reading)}
 
 
 def _unless_other(groups: Groups, key: str, other: str) -> Groups:
@@ -158,29 +146,19 @@ def _unless_other(groups: Groups, key: str, other: str) -> Groups:
 
 
 def _opened(groups: Groups) -> Groups:
-    return tuple(tuple(Given(container(given.value), given.root) for given in group) for group in groups)
+    return tuple(tuple(given.within(container(given.value)) for given in group) for group in groups)
 
 
 def _wide(reading: Reading) -> dict[str, Any]:
     book = reading.codebook
-    groups = _opened(inside_or_flat(reading.groups, key_name(names_of.WIDE)))
-    branches = tuple(book.branches)
-    q3 = reading.one(fields(groups, key_name(names_of.Q3), "q3"), lambda raw: _option(raw, book.q3_options))
+    groups = _opened(inside_or_flat(reading.groups, WIDE))
+    q3 = reading.one(fields(groups, Q3, "q3"), lambda raw: _option(raw, book.q3_options))
     return {
-        names_of.Q1: reading.one(
-            fields(groups, key_name(names_of.Q1), "q1"), lambda raw: _options(raw, book.q1_options)
-        ),
-        names_of.Q2: reading.one(
-            fields(groups, key_name(names_of.Q2), "q2"), lambda raw: _option(raw, book.q2_options)
-        ),
-        names_of.Q3: q3,
-        names_of.FOLLOW_UP: _follow_up(reading, fields(groups, key_name(names_of.FOLLOW_UP), "q3followup"), q3),
-        names_of.FOUR_BRANCH: reading.choices(
-            inside_or_flat(groups, key_name(names_of.FOUR_BRANCH)),
-            names.words(branches),
-            branches,
-            lambda _, raw: values.number(raw, 1, 7),
-        ),
+        Q1: reading.one(fields(groups, Q1, "q1"), lambda raw: _options(raw, book.q1_options)),
+        Q2: reading.one(fields(groups, Q2, "q2"), lambda raw: _option(raw, book.q2_options)),
+        Q3: q3,
+        FOLLOW_UP: _follow_up(reading, fields(groups, FOLLOW_UP, "q3_follow_up"), q3),
+        FOUR_BRANCH: reading.numbers(inside_or_flat(groups, FOUR_BRANCH), book.branches),
     }
 
 
@@ -242,21 +220,32 @@ def _texts(raw: Any, trusted: Callable[[str], bool]) -> list[str] | None:
 def profile(reading: Reading) -> dict[str, Any]:
     """`predicted_profile`: trait → one of its answers, a list of them for groups, a number for scales and age."""
     traits = {trait.id: trait for trait in reading.asked.traits}
-    predicted = reading.choices(
-        inside_or_flat(reading.groups, key_name(PREDICTED_PROFILE)),
-        names.keys(traits),
-        traits,
-        lambda name, raw: trait_answer(traits[name], raw),
-    )
+    groups = inside_or_flat(reading.groups, PREDICTED_PROFILE)
+    predicted = reading.items(groups, named_by_key(traits), lambda name, raw: trait_answer(traits[name], raw))
     return {PREDICTED_PROFILE: predicted}
 
 
-READERS: dict[str, Callable[[Reading], dict[str, Any]]] = {
-    "draft": draft,
-    "judge": judge,
-    "review": review,
-    "binary_hp": binary,
-    "pairwise": pairwise,
-    "post": post,
-    "profile": profile,
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How calls of a kind are answered: the keys of the answer, its reader, and the names of items that may stand
+    without such a key."""
+
+    keys: tuple[str, ...]
+    read: Callable[[Reading], dict[str, Any]]
+    namer: Callable[[Asked, Codebook], Namer] | None = None
+
+
+_WITHOUT_KEY = ("items", Q1, Q2, Q3, FOLLOW_UP, FOUR_BRANCH)
+FORMATS: Mapping[str, Format] = {
+    "draft": Format(("drafted_response",), draft),
+    "judge": Format((*RATINGS, JUDGE_MAP), judge, lambda asked, _: named_by_question(asked.questions)),
+    "review": Format(("emotion_tags", *BINARY_MAPS), review),
+    "binary_hp": Format(BINARY_MAPS, binary),
+    "pairwise": Format(("pairwise_selections",), pairwise, lambda asked, _: named_by_index(asked.comparisons)),
+    "post": Format(
+        ("predicted_post_panas", "predicted_panas_delta", WIDE),
+        post,
+        lambda _, book: named_by_key((*book.panas, *book.branches, *_WITHOUT_KEY)),
+    ),
+    "profile": Format((PREDICTED_PROFILE,), profile, lambda asked, _: named_by_key(t.id for t in asked.traits)),
 }

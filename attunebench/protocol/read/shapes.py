@@ -1,7 +1,8 @@
 """The shapes that one answer may come in: wrapped, flat, a list in place of a map, an item beside its reason.
 
 Turns the objects of a reply into the values that were given for each key and item, and settles what several of them
-say. Knows no question, no option and no scale.
+say. Names are exact, after levelling case, spaces and punctuation at the edges; where two items fit, none is meant.
+Knows no option and no scale.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeVar
 
 from attunebench.protocol.read.decode import ABSENT, Obj, decode, is_cut
-from attunebench.protocol.read.find import Interest, Root
+from attunebench.protocol.read.find import Given, Groups
+from attunebench.protocol.read.values import key_name, plain
 from attunebench.text import levelled
 
 T = TypeVar("T")
@@ -31,37 +34,22 @@ _LEVELS = 4
 """As deep as an answer may be wrapped: `tool_calls`, an entry, its `function`, that one's `arguments`."""
 _ANSWER_KEYS = frozenset({"answer", "value", "score", "selection", "winner", "choice", "rating"})
 _ID_KEYS = ("comparisonid", "questionid", "id", "index", "comparison", "question", "item", "name", "emotion")
-_NOT_A_NAME = re.compile(r"[^a-z0-9]")
 
-Namer = Callable[[str], str | None]
-"""A key as the model wrote it → the item that it names, or None."""
-
-
-def key_name(key: str) -> str:
-    """A key of the answer format for comparing: neither case nor `_`, `-` and spaces matter."""
-    return _NOT_A_NAME.sub("", levelled(key).casefold())
+_COMPARISON = re.compile(r"\s*(?:(?:comparison|pair|item|index)[\s_\-#:]*|#)?([0-9]{1,4})[\s.:]*", re.IGNORECASE)
+_QUESTION = re.compile(r"(?:question[\s_:]*)?([a-z]{1,4}[0-9]{1,4})(?![0-9a-z])[\s.:)\]-]*(.*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """A value that a reply gives for a key or an item, and the object it comes from."""
+class Namer(NamedTuple):
+    """The names of items, in the order asked, and which of them a key as the model wrote it means."""
 
-    value: Any
-    root: Root
-
-    def trusts(self, text: str) -> bool:
-        """Whether `text` in it is as the model wrote it, not what mending made of it."""
-        return self.root.intact is None or text in self.root.intact
+    names: tuple[str, ...]
+    find: Callable[[str], str | None]
 
 
-Groups = tuple[tuple[Given, ...], ...]
-"""The objects of a reply, those that count first in front (a fence goes before the text around it)."""
-
-
-def sources(groups: Iterable[tuple[Root, ...]], knows: Callable[[Obj], bool]) -> Groups:
-    """The roots with their wrapping taken off: objects of the answer format, or lists that may stand for a map."""
+def sources(groups: Groups, knows: Callable[[Obj], bool]) -> Groups:
+    """The objects with their wrapping taken off: objects of the answer format, or lists that may stand for a map."""
     return tuple(
-        tuple(Given(inner, root) for root in group for inner in unwrapped(root.value, knows)) for group in groups
+        tuple(given.within(inner) for given in group for inner in unwrapped(given.value, knows)) for group in groups
     )
 
 
@@ -105,47 +93,37 @@ def container(value: Any) -> Any:
     return value
 
 
-def interest(knows: Callable[[Obj], bool], flat_list: bool, names: Iterable[str]) -> Interest:
-    """How the finder tells an object that is worth mending; `flat_list`: whether a bare list may be the answer."""
-    hints = tuple(name.casefold() for name in names)
-
-    def known(value: Any) -> bool:
-        inner = unwrapped(value, knows)
-        return any(knows(item) if isinstance(item, Obj) else isinstance(item, list) and flat_list for item in inner)
-
-    return Interest(known, lambda text: any(hint in text.casefold() for hint in hints))
-
-
 def fields(groups: Groups, *names: str) -> Groups:
-    """What the objects of each group give for a key of the answer format, under any of `names` (see `key_name`)."""
+    """What the objects of each group give for a key of the answer format, under any of `names`."""
+    wanted = set(map(key_name, names))
     return tuple(
         tuple(
-            Given(item, source.root)
+            source.within(item)
             for source in group
             if isinstance(source.value, Obj)
             for key, item in source.value
-            if key_name(key) in names
+            if key_name(key) in wanted
         )
         for group in groups
     )
 
 
-def inside_or_flat(groups: Groups, *names: str) -> Groups:
-    """The containers under `names`; a group that has none of them gives its objects themselves (a level left out)."""
-    inside = fields(groups, *names)
+def inside_or_flat(groups: Groups, name: str) -> Groups:
+    """The containers under `name`; a group that has none of them gives its objects themselves (a level left out)."""
+    inside = fields(groups, name)
     return tuple(found or whole for found, whole in zip(inside, groups, strict=True))
 
 
-def items(groups: Groups, name: Namer, order: Sequence[str] = ()) -> list[dict[str, list[Given]]]:
-    """Item → the values given for it, per group. A bare list counts by position if it is as long as `order`."""
+def items(groups: Groups, namer: Namer, by_place: bool = False) -> list[dict[str, list[Given]]]:
+    """Item → the values given for it, per group. A bare list may count `by_place` if it is as long as the names."""
     ballots = []
     for group in groups:
         ballot: dict[str, list[Given]] = {}
         for given in group:
-            for key, value in _pairs(container(given.value), order):
-                item = name(key)
+            for key, value in _pairs(container(given.value), namer.names if by_place else ()):
+                item = namer.find(key)
                 if item is not None:
-                    ballot.setdefault(item, []).append(Given(value, given.root))
+                    ballot.setdefault(item, []).append(given.within(value))
         ballots.append(ballot)
     return ballots
 
@@ -248,3 +226,58 @@ def _agree(one: Any, other: Any) -> bool:
     if isinstance(one, list) and isinstance(other, list):
         return sorted(map(repr, one)) == sorted(map(repr, other))
     return bool(one == other)
+
+
+def named_by_word(names: Iterable[str]) -> Namer:
+    """Names that are plain words ("Proud", "perceiving")."""
+    return _by_table(names, plain)
+
+
+def named_by_key(names: Iterable[str]) -> Namer:
+    """Names that are keys of an answer format ("who_5"), however they are punctuated ("WHO-5")."""
+    return _by_table(names, key_name)
+
+
+def _by_table(names: Iterable[str], level: Callable[[str], str]) -> Namer:
+    table = {level(name): name for name in names}
+    return Namer(tuple(table.values()), lambda key: table.get(level(key)))
+
+
+def named_by_index(indices: Iterable[str]) -> Namer:
+    """Indices: `0`, `comparison_0`, `#0`."""
+    known = dict.fromkeys(indices)
+
+    def find(key: str) -> str | None:
+        if key in known:
+            return key
+        match = _COMPARISON.fullmatch(levelled(key))
+        return match[1] if match and match[1] in known else None
+
+    return Namer(tuple(known), find)
+
+
+def named_by_question(texts: Mapping[str, str]) -> Namer:
+    """Question IDs, alone or before their text, or the text alone where only one question has it."""
+    by_id = {key.casefold(): key for key in texts}
+    shown = {key: _plain_text(text) for key, text in texts.items()}
+
+    def find(key: str) -> str | None:
+        if key in texts:
+            return key
+        name = plain(key)
+        if name in by_id:
+            return by_id[name]
+        match = _QUESTION.fullmatch(name)
+        meant = by_id.get(match[1]) if match else None
+        if match and meant is not None:
+            return meant if match[2] in ("", shown[meant]) else None
+        same = [question for question, text in shown.items() if text and text == name]
+        return same[0] if len(same) == 1 else None
+
+    return Namer(tuple(texts), find)
+
+
+@lru_cache(maxsize=1024)
+def _plain_text(text: str) -> str:
+    """`plain` of a question's text, which many replies share."""
+    return plain(text)

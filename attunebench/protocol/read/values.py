@@ -1,14 +1,16 @@
-"""One raw value → one answer: yes/no, letters, numbers, options, prose. Whole tokens, never substrings.
+"""One raw value → one answer: yes/no, letters, numbers, tags, prose. Whole tokens, never substrings.
 
-Each reader takes any JSON value and gives the normal form, or None if the value is no answer. Knows no call and no key.
+Each reader takes any JSON value and gives the normal form, or None if the value is no answer. Knows no call.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from attunebench import coerce
+from attunebench.protocol.read.decode import CUT, Obj, is_cut
 from attunebench.text import encodable, levelled
 
 _YES_NO_TOKEN = re.compile(r"n\.\s?a\b|[0-9]+\.[0-9]+|[^\W_]+(?:['/-][^\W_]+)*")
@@ -20,8 +22,12 @@ _NUMBER = re.compile(
     re.DOTALL,
 )
 _DIGIT = re.compile(r"\d")
+_NEUTRAL = frozenset({"neutral", "none", "no change"})
+_NAME_KEYS = frozenset({"emotion", "name", "tag", "label"})
+_STRENGTH_KEYS = frozenset({"intensity", "score", "value", "rating", "strength"})
 LONGEST_REMARK = 20_000
 """Characters of a reason that are kept in a result, which must be small enough to be read again."""
+_NOT_A_NAME = re.compile(r"[^a-z0-9]")
 _MARKUP = " \t\r\n\"'`*_"
 
 _NOUNS = frozenset({"response", "reply", "option", "candidate", "answer", "choice", "text", "version"})
@@ -135,3 +141,55 @@ def prose(value: Any) -> str | None:
     if not isinstance(value, str):
         return None
     return encodable(value.strip()) or None
+
+
+def key_name(key: str) -> str:
+    """A key of the answer format for comparing: neither case nor `_`, `-` and spaces matter."""
+    return _NOT_A_NAME.sub("", levelled(key).casefold())
+
+
+def tags(value: Any, display: Mapping[str, str]) -> list[dict[str, Any]] | None:
+    """`[{emotion, intensity}]` in the order given, [] for neutral, None if unreadable.
+
+    `display`: lower-case name → display form. An intensity that is no 1–7 is None; of an emotion that stands twice the
+    highest intensity counts, as it does in the labels. Words outside `display` are dropped, but a list that holds
+    nothing else is unreadable.
+    """
+    if is_cut(value) or not isinstance(value, (str, list, Obj)):
+        return None
+    entries = list(_entries(value))
+    if not entries:
+        return [] if value == [] else None
+    said = [(plain(name), strength) for name, strength in entries if isinstance(name, str)]
+    neutral = [name in _NEUTRAL for name, _ in said]
+    if any(neutral):
+        return [] if all(neutral) else None
+    found: dict[str, float | None] = {}
+    for name, strength in said:
+        emotion = display.get(name)
+        if emotion is not None:
+            levels = (found.get(emotion), intensity(strength))
+            found[emotion] = max((level for level in levels if level is not None), default=None)
+    return [{"emotion": emotion, "intensity": level} for emotion, level in found.items()] or None
+
+
+def _entries(value: Any) -> Iterator[tuple[Any, Any]]:
+    """(name, strength) of each entry; a name of None is an entry that names nothing, or two things."""
+    if isinstance(value, str):
+        yield value, None
+    elif isinstance(value, Obj):
+        if any(key_name(key) in _NAME_KEYS for key, _ in value):
+            yield _field(value, _NAME_KEYS), _field(value, _STRENGTH_KEYS)
+        else:
+            yield from ((key, item) for key, item in value if key is not CUT)
+    else:
+        for entry in value:
+            if isinstance(entry, (str, Obj)):
+                yield from _entries(entry)
+            else:
+                yield None, None
+
+
+def _field(entry: Obj, keys: frozenset[str]) -> Any:
+    found = [item for key, item in entry if key_name(key) in keys]
+    return found[0] if found and all(item == found[0] for item in found) else None
