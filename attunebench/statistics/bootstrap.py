@@ -238,7 +238,8 @@ def sum_by_cluster(values: Floats, clusters: Labels | None) -> Floats:
         return values
     count, columns = int(clusters.max(initial=-1)) + 1, values.shape[1]
     places = clusters[:, None] * columns + np.arange(columns)
-    return np.bincount(places.ravel(), values.ravel(), minlength=count * columns).reshape(count, columns)
+    sums = np.bincount(places.ravel(), values.ravel(), minlength=count * columns)
+    return np.asarray(sums.reshape(count, columns), dtype=np.float64)
 
 
 def _defined(denominators: Floats, clusters: Labels | None) -> NDArray[np.int64]:
