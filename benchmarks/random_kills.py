@@ -40,7 +40,7 @@ MOST_KILLS = 4
 
 def slowly(asked: Asked) -> Said:
     """A complete answer that no other prompt gets, after a moment."""
-    return Answer(varied_text(asked.prompt), delay=0.02)
+    return Answer(varied_text(asked), delay=0.02)
 
 
 class Case:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from attunebench.metrics.card import OURS, PUBLIC_CODE, README, CardMaker, Metric
 from attunebench.metrics.matching import matched_total
-from attunebench.metrics.means import overlap
+from attunebench.metrics.means import overlap_end
 
 Tags = Mapping[str, float | None]
 Similarity = Mapping[str, Mapping[str, float]]
@@ -38,9 +38,10 @@ def as_tags(pairs: Iterable[tuple[str, float | None]]) -> dict[str, float | None
 
 
 @_canonical.of("Emotion F1", "How well the emotions that the model names are the ones the person felt, by exact name.")
-@overlap
-def emotion_f1(truth: Tags, predicted: Tags) -> float:
+def emotion_f1(truth: Tags | None, predicted: Tags | None) -> float | None:
     """2·|G∩P| / (|G| + |P|) over item names; both empty 1, exactly one empty 0; not answered 0."""
+    if not truth or not predicted:
+        return overlap_end(truth, predicted)
     return 2 * len(truth.keys() & predicted.keys()) / (len(truth) + len(predicted))
 
 
@@ -49,25 +50,29 @@ def emotion_f1(truth: Tags, predicted: Tags) -> float:
     "How close the named emotions come to the felt ones in valence and arousal, with credit for near misses such as "
     "distressed for upset.",
 )
-@overlap
-def emotion_va(truth: Tags, predicted: Tags, similarity: Similarity) -> float:
+def emotion_va(truth: Tags | None, predicted: Tags | None, similarity: Similarity) -> float | None:
     """Best one-to-one matching by total valence-arousal similarity, over max(|G|, |P|); sim = 1 − distance/√2 rounded
     to 4 digits; both empty 1, exactly one empty 0; not answered 0."""
-    table = [[similarity[felt][guess] for guess in predicted] for felt in truth]
+    if not truth or not predicted:
+        return overlap_end(truth, predicted)
+    rows = [similarity[felt] for felt in truth]
+    table = [[row[guess] for guess in predicted] for row in rows]
     return matched_total(table) / max(len(truth), len(predicted))
 
 
 @_diagnostic.of("Emotion precision", "Of the emotions that the model named, how many the person felt.", source=README)
-@overlap
-def emotion_precision(truth: Tags, predicted: Tags) -> float:
+def emotion_precision(truth: Tags | None, predicted: Tags | None) -> float | None:
     """|G∩P| / |P|; both empty 1, exactly one empty 0; not answered 0."""
+    if not truth or not predicted:
+        return overlap_end(truth, predicted)
     return len(truth.keys() & predicted.keys()) / len(predicted)
 
 
 @_diagnostic.of("Emotion recall", "Of the emotions that the person felt, how many the model named.", source=README)
-@overlap
-def emotion_recall(truth: Tags, predicted: Tags) -> float:
+def emotion_recall(truth: Tags | None, predicted: Tags | None) -> float | None:
     """|G∩P| / |G|; both empty 1, exactly one empty 0; not answered 0."""
+    if not truth or not predicted:
+        return overlap_end(truth, predicted)
     return len(truth.keys() & predicted.keys()) / len(truth)
 
 
@@ -85,16 +90,16 @@ _diagnostic(
     "How close the named emotions come to the felt ones in kind and in strength.",
     source=PUBLIC_CODE,
 )
-@overlap
-def emotion_va_intensity(truth: Tags, predicted: Tags, similarity: Similarity) -> float:
+def emotion_va_intensity(truth: Tags | None, predicted: Tags | None, similarity: Similarity) -> float | None:
     """As emotion_va with the similarity 0.7·sim + 0.3·(1 − |Δintensity|/6); intensity part 0 where either is
     unknown."""
+    if not truth or not predicted:
+        return overlap_end(truth, predicted)
+    rest, guesses = 1 - SIMILARITY_SHARE, predicted.items()
+    rows = [(similarity[felt], strength) for felt, strength in truth.items()]
     table = [
-        [
-            SIMILARITY_SHARE * similarity[felt][guess] + (1 - SIMILARITY_SHARE) * _closeness(strength, guessed)
-            for guess, guessed in predicted.items()
-        ]
-        for felt, strength in truth.items()
+        [SIMILARITY_SHARE * row[guess] + rest * _closeness(strength, guessed) for guess, guessed in guesses]
+        for row, strength in rows
     ]
     return matched_total(table) / max(len(truth), len(predicted))
 
@@ -108,13 +113,16 @@ def _closeness(one: float | None, other: float | None) -> float:
     "The exact-name score, reduced where the strength of the right emotions is off.",
     source=PUBLIC_CODE,
 )
-@overlap
-def emotion_f1_intensity(truth: Tags, predicted: Tags) -> float:
+def emotion_f1_intensity(truth: Tags | None, predicted: Tags | None) -> float | None:
     """emotion_f1 × mean over names on both sides with both intensities of (1 − |Δ|/6); 0 without such names; both
     empty 1."""
+    if not truth or not predicted:
+        return overlap_end(truth, predicted)
     error = emotion_intensity_mae(truth, predicted)
+    if error is None:
+        return 0.0
     f1 = 2 * len(truth.keys() & predicted.keys()) / (len(truth) + len(predicted))
-    return 0.0 if error is None else f1 * (1 - error / INTENSITY_SPAN)
+    return f1 * (1 - error / INTENSITY_SPAN)
 
 
 @_diagnostic.of(
@@ -133,7 +141,7 @@ def emotion_intensity_mae(truth: Tags | None, predicted: Tags | None) -> float |
     """
     if truth is None or predicted is None:
         return None
-    shared = ((truth[name], predicted[name]) for name in truth if name in predicted)
+    shared = [(truth[name], predicted[name]) for name in truth if name in predicted]
     distances = [abs(one - other) for one, other in shared if one is not None and other is not None]
     return sum(distances) / len(distances) if distances else None
 

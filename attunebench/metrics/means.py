@@ -1,9 +1,8 @@
-"""Means over what is defined, and the ends of an overlap: None is left out and never counted as 0. Knows no metric."""
+"""Means over what is defined, and an overlap with nothing: None is left out and never counted as 0. Knows no metric."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Collection, Sequence
 from typing import Any
 
 
@@ -22,14 +21,7 @@ def weighted_mean(terms: Sequence[tuple[float, float | None]]) -> float | None:
     return sum(weight * value for weight, value in defined) / sum(weight for weight, _ in defined)
 
 
-def overlap(function: Callable[..., float]) -> Callable[..., float | None]:
-    """Completes a measure of how two collections (truth, predicted, …) overlap, which is only asked where both hold
-    something: None without truth (None), 0 where not answered (None), both empty 1, exactly one empty 0."""
-
-    @wraps(function)
-    def measure(truth: Any, predicted: Any, *others: Any) -> float | None:
-        if truth and predicted:
-            return function(truth, predicted, *others)
-        return None if truth is None else float(predicted is not None and not truth and not predicted)
-
-    return measure
+def overlap_end(truth: Collection[Any] | None, predicted: Collection[Any] | None) -> float | None:
+    """How two collections overlap of which one is empty or None: None without truth, 0 where not answered (None), both
+    empty 1, exactly one empty 0."""
+    return None if truth is None else float(predicted is not None and not truth and not predicted)

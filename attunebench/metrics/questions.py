@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from attunebench.metrics.card import OURS, PUBLIC_CODE, CardMaker, Metric
 from attunebench.metrics.matching import matched_total
-from attunebench.metrics.means import overlap
+from attunebench.metrics.means import overlap_end
 from attunebench.metrics.text import jaccard, normalised, tokens
 
 LEAST_SIMILARITY = 0.3
@@ -24,10 +24,11 @@ _diagnostic = CardMaker(CARDS, status="diagnostic", group="diagnostic", level="c
 
 
 @_canonical.of("Q1 goals", "How well the model knows what the person was looking for in the talk.")
-@overlap
-def q1_goals(truth: Collection[str], predicted: Collection[str]) -> float:
+def q1_goals(truth: Collection[str] | None, predicted: Collection[str] | None) -> float | None:
     """Selected options in common / options selected by either; both empty 1; not answered 0."""
-    return jaccard(*({normalised(option) for option in side} for side in (truth, predicted)))
+    if not truth or not predicted:
+        return overlap_end(truth, predicted)
+    return jaccard(set(map(normalised, truth)), set(map(normalised, predicted)))
 
 
 for _id, _label, _meaning in (
@@ -46,10 +47,11 @@ def same_option(truth: str | None, predicted: str | None) -> float | None:
 
 
 @_canonical.of("Q3 follow-up", "How well the model names what felt off to the person, where something did.")
-@overlap
-def q3_follow_up(truth: Sequence[str], predicted: Sequence[str]) -> float:
+def q3_follow_up(truth: Sequence[str] | None, predicted: Sequence[str] | None) -> float | None:
     """S / (n_G + n_P − S) with S the best matching of entries by token overlap (equal 1, under 0.3 nothing); both
     empty 1, exactly one empty 0; not answered 0."""
+    if not truth or not predicted:
+        return overlap_end(truth, predicted)
     matched = _matched_entries(truth, predicted)
     return matched / (len(truth) + len(predicted) - matched)
 
@@ -127,7 +129,8 @@ def f1_of_overlap(share: float | None) -> float | None:
 
 
 @_diagnostic.of("Q3 follow-up, F1 form", "Q3 follow-up in the form that some implementations use.", source=PUBLIC_CODE)
-@overlap
-def q3_follow_up_f1(truth: Sequence[str], predicted: Sequence[str]) -> float:
+def q3_follow_up_f1(truth: Sequence[str] | None, predicted: Sequence[str] | None) -> float | None:
     """2S / (n_G + n_P); both empty 1; not answered 0."""
+    if not truth or not predicted:
+        return overlap_end(truth, predicted)
     return 2 * _matched_entries(truth, predicted) / (len(truth) + len(predicted))

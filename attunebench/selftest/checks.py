@@ -40,11 +40,12 @@ def same_predictions(
         yield f"results that are missing or too many: {', '.join(sorted(set(expected) ^ set(found)))}"
     for name in sorted(set(expected) & set(found)):
         calls = [call for call in unanswered if call.conversation_id == name]
-        blocks = _blocks(found[name])
-        for call in calls:
-            if not all(_is_empty(blocks[call.turn].get(key)) for key in KEYS_OF_CALL[call.kind]):
-                yield f"{name}: {call.kind} of turn {call.turn} is answered"
         want, have = _answers(expected[name], calls), _answers(found[name], calls)
+        for call in calls:
+            for key in KEYS_OF_CALL[call.kind]:
+                want["blocks"][call.turn][key] = None
+        if calls and want["calls.answered_items"] == want["calls.expected_items"]:
+            want["calls.answered_items"] -= sum(len(expected_items(call.asked)) for call in calls)
         yield from _told_apart(name, want, have, _MENDED if mended else ())
 
 
@@ -107,23 +108,16 @@ def _told_apart(name: str, expected: Any, found: Any, ignored: Collection[str]) 
     return (f"{name}: {path} is {b!r}, not {a!r}" for path, a, b in differences(expected, found, ignored))
 
 
-def _blocks(result: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
-    """The answers of a result by turn; those about the whole conversation are turn 0."""
-    return {0: result["post_conversation"], **{turn["turnNumber"]: turn for turn in result["turns"]}}
-
-
 def _answers(result: Mapping[str, Any], unanswered: Sequence[Call]) -> dict[str, Any]:
-    """What is compared of a result, without the answers of the calls and what follows from them (scores)."""
-    blocks = {turn: dict(block) for turn, block in _blocks(result).items()}
-    counts = {name: result["calls"][name.removeprefix("calls.")] for name in COMPARED if "." in name}
-    if not unanswered:
-        return {"blocks": blocks, "scores": result["scores"], **counts}
-    if counts["calls.answered_items"] == counts["calls.expected_items"]:
-        counts["calls.answered_items"] -= sum(len(expected_items(call.asked)) for call in unanswered)
+    """What is compared of a result: blocks by turn (0: the whole conversation) and counts; what says nothing to the
+    calls that are never answered is None, and then scores, which follow from them, are left out."""
+    blocks = {0: dict(result["post_conversation"]), **{turn["turnNumber"]: dict(turn) for turn in result["turns"]}}
     for call in unanswered:
         for key in KEYS_OF_CALL[call.kind]:
-            blocks[call.turn].pop(key, None)
-    return {"blocks": blocks, **counts}
+            value = blocks[call.turn].get(key)
+            blocks[call.turn][key] = None if _is_empty(value) else value
+    counts = {name: result["calls"][name.removeprefix("calls.")] for name in COMPARED if "." in name}
+    return {"blocks": blocks, "scores": None if unanswered else result["scores"], **counts}
 
 
 def _is_empty(value: Any) -> bool:

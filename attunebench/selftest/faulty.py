@@ -10,11 +10,12 @@ import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from attunebench.selftest import faults
 from attunebench.selftest.answers import varied_text
 from attunebench.selftest.behaviours import Answer, Asked, Behaviour, Broken, Hang, Status
-from attunebench.selftest.plans import Phase, Scenario, call_key, fate, request_key
+from attunebench.selftest.plans import Phase, Scenario, call_key, fate, form_key, request_key
 
 _LONGEST_DELAY = 0.03
 """Seconds at most from an answer to the kill that it sets off."""
@@ -42,12 +43,14 @@ Ledger = Mapping[str, Page]
 
 class FaultScript:
     """What the server does to each request of a scenario. Called in the server's thread, but for `begin` and
-    `ledger`. `faults` counts those that were handed out, `dead` is the key of the call that a dead server refuses."""
+    `ledger`. `faults` counts those that were handed out, `dead` is the key of the call that a dead server refuses,
+    `schemas` has the answer's by `form_key`, for requests without."""
 
-    def __init__(self, scenario: Scenario, seed: int, dead: str = "") -> None:
+    def __init__(self, scenario: Scenario, seed: int, schemas: Mapping[str, Mapping[str, Any]], dead: str) -> None:
         self.faults = 0
         self._scenario = scenario
         self._seed = seed
+        self._schemas = schemas
         self._dead = dead
         self._pages: dict[str, Page] = {}
         self._ahead: dict[str, list[str]] = {}
@@ -83,7 +86,7 @@ class FaultScript:
             return faults.NO_MONEY
         met = fate(self._scenario, self._seed, call)
         ahead = self._ahead.setdefault(call, list(met.faults))
-        text = varied_text(asked.prompt)
+        text = varied_text(asked, self._schemas[form_key(asked.prompt)])
         answer = faults.ODD[met.odd](text) if met.odd else Answer(text)
         if name := ahead.pop(0) if ahead else met.for_ever:
             self.faults += 1

@@ -92,6 +92,11 @@ def request_key(model: str, prompt: str, max_tokens: int) -> str:
     return _digest(model, prompt, str(max_tokens))
 
 
+def form_key(prompt: str) -> str:
+    """Names what a prompt wants: its first ask, without the draft that a judge is shown."""
+    return _digest(first_ask(prompt).partition("\n<draft")[0].rstrip())
+
+
 def fate(scenario: Scenario, seed: int, call: str) -> Fate:
     """What the call of this key meets."""
     families: dict[str, Iterable[str]] = {**faults.LINE, **faults.MODEL}

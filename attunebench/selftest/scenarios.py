@@ -23,12 +23,12 @@ from attunebench.conversations import load_conversations
 from attunebench.conversations.bundled import demo_folder
 from attunebench.errors import AttuneBenchError
 from attunebench.journal import Journal
-from attunebench.protocol.plan import plan_conversation
+from attunebench.protocol.plan import plan_calls
 from attunebench.scorer import score_folders
 from attunebench.scores import write_scores
 from attunebench.selftest import checks
 from attunebench.selftest.faulty import FaultScript, Ledger
-from attunebench.selftest.plans import UNDISTURBED, Phase, Scenario, call_key, fate, strikes
+from attunebench.selftest.plans import UNDISTURBED, Phase, Scenario, call_key, fate, form_key, strikes
 from attunebench.selftest.server import FakeServer
 
 _MODELS, _JUDGE = ("fake-model", "another-model"), "fake-judge"
@@ -56,10 +56,12 @@ class Proof:
         self.place = place
         self.data = data
         conversations = load_conversations(data).conversations
-        calls = [call for each in conversations for call in plan_conversation(each, "default", default_codebook())]
-        prompts = {"\n\n".join(message.content for message in call.messages): call for call in calls}
-        self.calls = {model: {call_key(model, prompt): call for prompt, call in prompts.items()} for model in _MODELS}
-        self.votes = sum(call.kind == "draft" for call in calls)
+        planned = plan_calls(conversations, ["default"], default_codebook(), judges=1)
+        asks = {"\n\n".join(message.content for message in call.messages): call for call in planned}
+        self.schemas = {form_key(prompt): call.schema for prompt, call in asks.items()}
+        own = {prompt: call for prompt, call in asks.items() if call.judge is None}
+        self.calls = {model: {call_key(model, prompt): call for prompt, call in own.items()} for model in _MODELS}
+        self.votes = len(asks) - len(own)
         self.references: dict[bool, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
         """Results and scores of the undisturbed run, without a judge and with one."""
         self.failed = False
@@ -115,7 +117,7 @@ class Trial:
         self.seconds = 0.0
         self._proof = proof
         self._dead = min(calls, key=lambda key: (calls[key].kind != "pairwise", key))
-        self._script = FaultScript(scenario, seed, self._dead)
+        self._script = FaultScript(scenario, seed, proof.schemas, self._dead)
         self._ledgers: list[Ledger] = [{}]
         self._kept: list[Mapping[str, int]] = [{}]
         self._early: list[Mapping[str, Any]] = []

@@ -6,7 +6,7 @@ import gzip
 import http.client
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,12 +16,12 @@ from attunebench.backends.base import Reply
 from attunebench.codebook import default_codebook
 from attunebench.conversations import load_conversations
 from attunebench.conversations.bundled import demo_folder
-from attunebench.protocol.calls import Call
+from attunebench.protocol.calls import Call, Message
 from attunebench.protocol.modes import MODES
 from attunebench.protocol.plan import plan_conversation, reask, with_draft
 from attunebench.protocol.read import read_reply
 from attunebench.selftest.answers import varied_text
-from attunebench.selftest.server import Answer, Broken, Drip, FakeServer, Hang, Raw, Status
+from attunebench.selftest.server import Answer, Asked, Broken, Drip, FakeServer, Hang, Raw, Status
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "Hello."}], "max_tokens": 9}
 
@@ -124,24 +124,24 @@ def calls(mode: Any = "default", strategy: Any = "absolute") -> list[Call]:
     return [with_draft(call, "I hear you.") if call.needs else call for call in planned]
 
 
-def prompt(call: Call) -> str:
-    return "\n\n".join(message.content for message in call.messages)
+def varied(call: Call, messages: Sequence[Message] = ()) -> str:
+    body = {"messages": [{"content": message.content} for message in messages or call.messages]}
+    return varied_text(Asked(0, "POST", "/", {}, json.dumps(body).encode()), call.schema)
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("strategy", ["absolute", "delta"])
 def test_a_varied_answer_is_complete_for_every_call(mode: Any, strategy: Any) -> None:
     for call in calls(mode, strategy):
-        answer = read_reply(call.asked, Reply(varied_text(prompt(call))), default_codebook())
+        answer = read_reply(call.asked, Reply(varied(call)), default_codebook())
         assert ((), "answered") == (answer.missing, answer.outcome), call.id
 
 
 def test_varied_answers_tell_calls_apart() -> None:
-    texts = [varied_text(prompt(call)) for call in calls()]
+    texts = [varied(call) for call in calls()]
     assert len(texts) == len(set(texts))
 
 
 def test_a_reask_gets_the_answer_of_the_call_itself() -> None:
     for call in calls():
-        again = "\n\n".join(message.content for message in reask(call, ["emotion_tags"]))
-        assert varied_text(prompt(call)) == varied_text(again)
+        assert varied(call) == varied(call, reask(call, ["emotion_tags"]))
