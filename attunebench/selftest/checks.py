@@ -6,7 +6,9 @@ Knows result files, scores files and the server's ledger; no process, no socket,
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from attunebench.protocol.read import expected_items
@@ -14,7 +16,6 @@ from attunebench.results.schema import KEYS_OF_CALL
 
 if TYPE_CHECKING:
     from attunebench.protocol.calls import Call
-    from attunebench.selftest.faulty import Ledger
 
 COMPARED = ("turns", "post_conversation", "scores", "calls.answered_items", "calls.expected_items", "calls.reasked")
 """The parts of a result that come from answers alone."""
@@ -26,6 +27,20 @@ _OF_HITS = ("emotion_intensity_mae",)
 """Means over right answers alone: where nothing is answered there is nothing to be a mean of."""
 _TOLERANCE = 1e-12
 _Results = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The server's book by request key: how often a request came, how often its answer went out whole, and which call
+    it is of."""
+
+    asked: Counter[str] = field(default_factory=Counter)
+    whole: Counter[str] = field(default_factory=Counter)
+    calls: dict[str, str] = field(default_factory=dict)
+
+    def copy(self) -> Ledger:
+        """The book as it is now."""
+        return Ledger(self.asked.copy(), self.whole.copy(), self.calls.copy())
 
 
 def same_predictions(
@@ -62,9 +77,9 @@ def same_scores(
 
 def nothing_lost(ledger: Ledger, kept: Mapping[str, int], calls: Mapping[str, Call]) -> Iterator[str]:
     """Every call was asked, and what was answered is in the journal. `kept`: request key → replies in the journal."""
-    if unasked := set(calls) - {page.call for page in ledger.values()}:
+    if unasked := set(calls) - set(ledger.calls.values()):
         yield f"{len(unasked)} calls were never asked, among them {calls[min(unasked)].id}"
-    if lost := [key for key, page in ledger.items() if page.whole and key not in kept]:
+    if lost := set(ledger.whole) - set(kept):
         yield f"{len(lost)} answers are not in the journal"
 
 
@@ -73,17 +88,16 @@ def asked_again(before: Ledger, after: Ledger, kept: Collection[str]) -> Iterato
 
     Only for where no two asks of a call are the same: a second re-prompt for the same items is.
     """
-    if again := [key for key in kept if after[key].asked != before[key].asked]:
+    if again := [key for key in kept if after.asked[key] != before.asked[key]]:
         yield f"{len(again)} requests were sent again although the journal had their replies"
 
 
-def unkept(before: Ledger, after: Ledger, kept_before: Mapping[str, int], kept_after: Mapping[str, int]) -> int:
+def unkept(before: Ledger, after: Ledger, kept_before: Counter[str], kept_after: Counter[str]) -> int:
     """The answers that went out whole to one command and gave the journal no new reply: paid for nothing.
 
     That is what is lost on its way, and what is asked for although the journal has it.
     """
-    delivered = {key: page.whole - (before[key].whole if key in before else 0) for key, page in after.items()}
-    return sum(max(0, count - kept_after.get(key, 0) + kept_before.get(key, 0)) for key, count in delivered.items())
+    return ((after.whole - before.whole) - (kept_after - kept_before)).total()
 
 
 def differences(

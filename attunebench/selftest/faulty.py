@@ -7,14 +7,15 @@ import contextlib
 import os
 import random
 import signal
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from attunebench.selftest import faults
 from attunebench.selftest.answers import varied_text
 from attunebench.selftest.behaviours import Answer, Asked, Behaviour, Broken, Hang, Status
+from attunebench.selftest.checks import Ledger
 from attunebench.selftest.plans import Phase, Scenario, call_key, fate, form_key, request_key
 
 _LONGEST_DELAY = 0.03
@@ -24,35 +25,19 @@ _LINE = {name: behaviour for family in faults.LINE.values() for name, behaviour 
 _MODEL = {**faults.MODEL["model"], **faults.FOR_EVER}
 
 
-@dataclass(slots=True)
-class Page:
-    """One request: of which call it is, how often it came, and how often its answer went out whole."""
-
-    call: str
-    asked: int = 0
-    whole: int = 0
-
-    def answered(self) -> None:
-        """Its answer went out whole."""
-        self.whole += 1
-
-
-Ledger = Mapping[str, Page]
-"""The server's book by request key."""
-
-
 class FaultScript:
-    """What the server does to each request of a scenario. Called in the server's thread, but for `begin` and
-    `ledger`. `faults` counts those that were handed out, `dead` is the key of the call that a dead server refuses,
-    `schemas` has the answer's by `form_key`, for requests without."""
+    """What the server does to each request of a scenario. Called in the server's thread, but for `begin`.
+
+    `ledger` is its book, `faults` counts those that were handed out, `dead` is the key of the call that a dead server
+    refuses, `schemas` has the answer's by `form_key`, for requests without."""
 
     def __init__(self, scenario: Scenario, seed: int, schemas: Mapping[str, Mapping[str, Any]], dead: str) -> None:
+        self.ledger = Ledger()
         self.faults = 0
         self._scenario = scenario
         self._seed = seed
         self._schemas = schemas
         self._dead = dead
-        self._pages: dict[str, Page] = {}
         self._ahead: dict[str, list[str]] = {}
         self._phase, self._after, self._pid = Phase(), 0, 0
         self._phases = 0
@@ -64,10 +49,6 @@ class FaultScript:
         self._phases += 1
         self._answers = 0
 
-    def ledger(self) -> Ledger:
-        """The book as it is now."""
-        return {key: replace(page) for key, page in list(self._pages.items())}
-
     def __call__(self, asked: Asked) -> Behaviour:
         """What is done to this request."""
         if not asked.path.endswith("/chat/completions"):
@@ -77,8 +58,8 @@ class FaultScript:
         call = call_key(asked.model, asked.prompt)
         limit = asked.body.get("max_tokens") or asked.body.get("max_completion_tokens") or 0
         key = request_key(asked.model, asked.prompt, limit)
-        page = self._pages.setdefault(key, Page(call))
-        page.asked += 1
+        self.ledger.calls[key] = call
+        self.ledger.asked[key] += 1
         event = self._phase.event
         if event == "dead call" and call == self._dead:
             return faults.DEAD
@@ -94,11 +75,12 @@ class FaultScript:
                 return _LINE[name]
             answer = _MODEL[name](text)
         self._answers += 1
-        answer = replace(answer, headers={"x-request-id": key}, then=page.answered)
+        answered = partial(self.ledger.whole.update, (key,))
+        answer = replace(answer, headers={"x-request-id": key}, then=answered)
         is_last = event in ("kill", "interrupt") and self._answers == self._after + 1
-        return self._struck(answer, page) if is_last else answer
+        return self._struck(answer, answered) if is_last else answer
 
-    def _struck(self, answer: Answer, page: Page) -> Behaviour:
+    def _struck(self, answer: Answer, answered: Callable[[], None]) -> Behaviour:
         """The answer around which the process is struck: in its place, in its middle, at its end or soon after it."""
         rng = random.Random(f"{self._seed} {self._scenario.name} {self._phases}")
         is_kill = self._phase.event == "kill"
@@ -112,7 +94,7 @@ class FaultScript:
             return Broken("length", rng.random(), then=strike)
 
         def end() -> None:
-            page.answered()
+            answered()
             if how == "behind":
                 strike()
             else:

@@ -27,7 +27,8 @@ from attunebench.protocol.plan import plan_calls
 from attunebench.scorer import score_folders
 from attunebench.scores import write_scores
 from attunebench.selftest import checks
-from attunebench.selftest.faulty import FaultScript, Ledger
+from attunebench.selftest.checks import Ledger
+from attunebench.selftest.faulty import FaultScript
 from attunebench.selftest.plans import UNDISTURBED, Phase, Scenario, call_key, fate, form_key, strikes
 from attunebench.selftest.server import FakeServer
 
@@ -118,14 +119,14 @@ class Trial:
         self._proof = proof
         self._dead = min(calls, key=lambda key: (calls[key].kind != "pairwise", key))
         self._script = FaultScript(scenario, seed, proof.schemas, self._dead)
-        self._ledgers: list[Ledger] = [{}]
-        self._kept: list[Mapping[str, int]] = [{}]
+        self._ledgers = [Ledger()]
+        self._kept: list[Counter[str]] = [Counter()]
         self._early: list[Mapping[str, Any]] = []
 
     @property
     def requests(self) -> int:
         """How many the server was asked."""
-        return sum(page.asked for page in self._ledgers[-1].values())
+        return self._ledgers[-1].asked.total()
 
     @property
     def faults(self) -> int:
@@ -160,7 +161,7 @@ class Trial:
                 commands = [_start(model, scenario, server.url, proof.data, self.folder) for model in models]
                 self._script.begin(phase, after, commands[0].pid)
                 ended = [_end(command) for command in commands]
-                self._ledgers.append(self._script.ledger())
+                self._ledgers.append(self._script.ledger.copy())
                 self._kept.append(_kept(self.folder))
                 self._early.append(_results(self.folder, _MODELS[0]))
                 for each in ended:
@@ -273,10 +274,10 @@ def _scores(data: Path, folder: Path, model: str) -> dict[str, Any]:
     return {part: [entry for entry in found[part] if entry["em_model"] == model] for part in parts}
 
 
-def _kept(folder: Path) -> Mapping[str, int]:
+def _kept(folder: Path) -> Counter[str]:
     """How many replies the journal has to each request, by the key that the server gave it."""
     if not (folder / "results").exists():
-        return {}
+        return Counter()
     with Journal.read(folder / "results") as journal:
         replies = (entry.reply for entry in journal.entries())
         return Counter(reply.headers.get("x-request-id", "") for reply in replies if reply is not None)

@@ -38,7 +38,7 @@ def test_a_judge_that_cannot_be_asked_costs_no_result_and_is_given_up(
     refusal = Status(status, {"error": {"message": "Not this way"}})
     server.script = lambda asked: refusal if asked.body["model"] == "judge" else Answer()
     heard = Heard()
-    summary = run(judges=("judge",), concurrency=1, structured="text", observer=heard)
+    summary = run(judges=("judge",), concurrency=1, structured="text", max_reasks=0, observer=heard)
     assert ({}, 2, 2 * TURNS) == (summary.skipped, summary.written, summary.votes_owed)
     assert {"fake-model": 2 * (4 * TURNS + 1), "judge": 1} == models_asked(server)
     assert 1 == len([warning for warning in heard.warnings if "judge" in warning])
@@ -46,7 +46,7 @@ def test_a_judge_that_cannot_be_asked_costs_no_result_and_is_given_up(
 
     server.script = None
     server.asked.clear()
-    assert 0 == run(judges=("judge",), structured="text").votes_owed
+    assert 0 == run(judges=("judge",), structured="text", max_reasks=0).votes_owed
     assert {"judge": 2 * TURNS} == models_asked(server)
 
 
@@ -64,7 +64,7 @@ def test_a_judge_that_is_down_holds_up_no_result_and_is_given_up(
     down = Status(503, {"error": {"message": "no judge today"}})
     server.script = lambda asked: down if asked.body["model"] == "judge" else Answer()
     heard = Heard()
-    summary = run(judges=("judge",), concurrency=1, structured="text", observer=heard, max_tries=10**6)
+    summary = run(judges=("judge",), concurrency=1, structured="text", max_reasks=0, observer=heard, max_tries=10**6)
     assert ({}, 2, 2 * TURNS) == (summary.skipped, summary.written, summary.votes_owed)
     assert "" == summary.stopped
     assert 2 * (4 * TURNS + 1) == models_asked(server)["fake-model"]
@@ -74,5 +74,5 @@ def test_a_judge_that_is_down_holds_up_no_result_and_is_given_up(
 
     server.script = None
     server.asked.clear()
-    assert 0 == run(judges=("judge",), structured="text").votes_owed
+    assert 0 == run(judges=("judge",), structured="text", max_reasks=0).votes_owed
     assert {"judge": 2 * TURNS} == models_asked(server)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from attunebench.protocol.calls import Asked, Call
 from attunebench.selftest.checks import (
+    Ledger,
     asked_again,
     differences,
     nothing_lost,
@@ -19,7 +21,6 @@ from attunebench.selftest.checks import (
     same_scores,
     unkept,
 )
-from attunebench.selftest.faulty import Ledger, Page
 
 REVIEW = Call("c/default/1/review", "c", "default", 1, "review", (), Asked("review", {"B1": "?"}), {})
 RESULT: dict[str, Any] = {
@@ -114,7 +115,8 @@ def test_without_values_every_n_counts_and_the_coverage() -> None:
 
 
 def book(**pages: tuple[int, int]) -> Ledger:
-    return {key: Page(f"call of {key}", asked, whole) for key, (asked, whole) in pages.items()}
+    asked, whole = (Counter({key: page[side] for key, page in pages.items()}) for side in (0, 1))
+    return Ledger(asked, whole, {key: f"call of {key}" for key in pages})
 
 
 def test_an_answer_that_is_in_no_journal_is_found() -> None:
@@ -132,11 +134,20 @@ def test_what_the_journal_had_is_not_to_be_sent_again() -> None:
     assert list(asked_again(before, book(a=(2, 1), b=(1, 1)), {"a"}))
 
 
-def test_what_is_paid_for_and_not_kept_is_counted() -> None:
-    assert 0 == unkept({}, book(a=(1, 1), b=(3, 2)), {}, {"a": 1, "b": 2})
-    assert 1 == unkept({}, book(a=(1, 1)), {}, {})
-    assert 1 == unkept(book(a=(1, 1)), book(a=(2, 2)), {"a": 1}, {"a": 1})
-    assert 0 == unkept(book(a=(1, 1)), book(a=(2, 2)), {}, {"a": 1})
+@pytest.mark.parametrize(
+    ("lost", "before", "after", "kept_before", "kept_after"),
+    [
+        (0, {}, {"a": 1, "b": 2}, {}, {"a": 1, "b": 2}),
+        (1, {}, {"a": 1}, {}, {}),
+        (1, {"a": 1}, {"a": 2}, {"a": 1}, {"a": 1}),
+        (0, {"a": 1}, {"a": 2}, {}, {"a": 1}),
+    ],
+)
+def test_what_is_paid_for_and_not_kept_is_counted(
+    lost: int, before: Any, after: Any, kept_before: Any, kept_after: Any
+) -> None:
+    books = (Ledger(whole=Counter(whole)) for whole in (before, after))
+    assert lost == unkept(*books, Counter(kept_before), Counter(kept_after))
 
 
 JSON = st.recursive(
