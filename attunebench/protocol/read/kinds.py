@@ -23,7 +23,6 @@ from attunebench.protocol.read.shapes import (
     container,
     fields,
     inside_or_flat,
-    items,
     named_by_index,
     named_by_key,
     named_by_question,
@@ -50,17 +49,14 @@ class Reading:
     prose: str | None = None
     tally: Tally = field(default_factory=Tally)
 
-    def items(self, groups: Groups, namer: Namer, read: Callable[[str, Any], Any], **order: Any) -> dict[str, Any]:
-        """The map of items under `groups`."""
-        return self.tally.settle_map(items(groups, namer, **order), namer.names, read)
-
     def yes_no(self, groups: Groups) -> dict[str, Any]:
         """A map of the questions."""
-        return self.items(groups, named_by_question(self.asked.questions), lambda _, raw: values.yes_no(raw))
+        namer = named_by_question(self.asked.questions)
+        return self.tally.settle_map(groups, namer, lambda _, raw: values.yes_no(raw))
 
     def numbers(self, groups: Groups, names: Iterable[str], low: int = 1, high: int = 7) -> dict[str, Any]:
         """A map of ratings."""
-        return self.items(groups, named_by_word(names), lambda _, raw: values.number(raw, low, high))
+        return self.tally.settle_map(groups, named_by_word(names), lambda _, raw: values.number(raw, low, high))
 
     def one(self, groups: Groups, read: Callable[[Any], Any]) -> Any:
         """A single value, which may stand beside a reason."""
@@ -120,7 +116,7 @@ def pairwise(reading: Reading) -> dict[str, Any]:
     """`pairwise_selections`: index → A or B; a bare list counts where it has as many entries as were asked."""
     sides = reading.asked.comparisons
     groups = inside_or_flat(reading.groups, "pairwise_selections")
-    selections = reading.items(
+    selections = reading.tally.settle_map(
         groups, named_by_index(sides), lambda index, raw: values.letter(raw, sides[index]), by_place=True
     )
     return {"pairwise_selections": selections}
@@ -221,7 +217,9 @@ def profile(reading: Reading) -> dict[str, Any]:
     """`predicted_profile`: trait → one of its answers, a list of them for groups, a number for scales and age."""
     traits = {trait.id: trait for trait in reading.asked.traits}
     groups = inside_or_flat(reading.groups, PREDICTED_PROFILE)
-    predicted = reading.items(groups, named_by_key(traits), lambda name, raw: trait_answer(traits[name], raw))
+    predicted = reading.tally.settle_map(
+        groups, named_by_key(traits), lambda name, raw: trait_answer(traits[name], raw)
+    )
     return {PREDICTED_PROFILE: predicted}
 
 

@@ -114,20 +114,6 @@ def inside_or_flat(groups: Groups, name: str) -> Groups:
     return tuple(found or whole for found, whole in zip(inside, groups, strict=True))
 
 
-def items(groups: Groups, namer: Namer, by_place: bool = False) -> list[dict[str, list[Given]]]:
-    """Item → the values given for it, per group. A bare list may count `by_place` if it is as long as the names."""
-    ballots = []
-    for group in groups:
-        ballot: dict[str, list[Given]] = {}
-        for given in group:
-            for key, value in _pairs(container(given.value), namer.names if by_place else ()):
-                item = namer.find(key)
-                if item is not None:
-                    ballot.setdefault(item, []).append(given.within(value))
-        ballots.append(ballot)
-    return ballots
-
-
 def _pairs(value: Any, order: Sequence[str]) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Obj):
         yield from value
@@ -198,23 +184,33 @@ class Tally:
             return None
         return None
 
-    def settle_map(self, ballots: Sequence[Mapping[str, Sequence[Given]]], order: Iterable[str],
-                   read: Callable[[str, Any], T | None]) -> dict[str, T]:  # fmt: skip
-        """Every item of `order` that was answered, with `read(item, raw value)`."""
+    def settle_map(
+        self, groups: Groups, namer: Namer, read: Callable[[str, Any], T | None], by_place: bool = False
+    ) -> dict[str, T]:
+        """Every item that was answered, with `read(item, raw value)`.
+
+        A bare list may count `by_place` if it is as long as the names.
+        """
+        ballots: dict[str, list[list[Given]]] = {}
+        for group in groups:
+            ballot: dict[str, list[Given]] = {}
+            for given in group:
+                for key, value in _pairs(container(given.value), namer.names if by_place else ()):
+                    if (item := namer.find(key)) is not None:
+                        ballot.setdefault(item, []).append(given.within(value))
+            for item, votes in ballot.items():
+                ballots.setdefault(item, []).append(votes)
         answers: dict[str, T] = {}
-        for item in order:
-            given = [ballot[item] for ballot in ballots if item in ballot]
-            if not given:
-                continue
-            first = given[0][0].value
-            if len(given) == len(given[0]) == 1 and isinstance(first, str) and first:
+        for item in filter(ballots.__contains__, namer.names):
+            first = ballots[item][0][0].value
+            if len(ballots[item]) == len(ballots[item][0]) == 1 and isinstance(first, str) and first:
                 # the usual reply, spared the ways round it: every item once, as a plain string
                 self.given += not first.isspace()
-                value = read(item, first)
+                answer = read(item, first)
             else:
-                value = self.settle(given, lambda one, item=item: bare(one.value, lambda raw: read(item, raw)))  # type: ignore[misc]
-            if value is not None:
-                answers[item] = value
+                answer = self.settle(ballots[item], lambda one, item=item: bare(one.value, lambda raw: read(item, raw)))  # type: ignore[misc]
+            if answer is not None:
+                answers[item] = answer
         return answers
 
 
