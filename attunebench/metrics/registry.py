@@ -26,20 +26,9 @@ from attunebench.metrics import (
     rates,
     released_only,
 )
-from attunebench.metrics.card import Group, Metric, Status
-
-__all__ = [
-    "REGISTRY",
-    "REGISTRY_VERSION",
-    "Group",
-    "Metric",
-    "Rules",
-    "Status",
-    "below_chance",
-    "cards_of",
-    "metric",
-    "no_reference",
-]
+from attunebench.metrics.card import Group as Group
+from attunebench.metrics.card import Metric as Metric
+from attunebench.metrics.card import Status as Status
 
 Rules = Literal["attunebench", "released"]
 """Whose rules scores follow: spec 04, or spec 09 for comparison with published numbers."""
@@ -50,23 +39,9 @@ REGISTRY_VERSION = "1.2"
 Scores of versions that agree in the first number can be held against each other.
 """
 
-_FAMILIES = (
-    composite,
-    emotion,
-    binary,
-    pairwise,
-    panas,
-    questions,
-    four_branch,
-    draft,
-    bertscore,
-    rates,
-    released_only,
-)
-
-REGISTRY: Mapping[str, Metric] = MappingProxyType({card.id: card for family in _FAMILIES for card in family.CARDS})
+_ORDER = (composite, emotion, binary, pairwise, panas, questions, four_branch, draft, bertscore, rates, released_only)
+REGISTRY: Mapping[str, Metric] = MappingProxyType({card.id: card for family in _ORDER for card in family.CARDS})
 """Metric id → card, in the order in which reports list them; those that only the released scorer has come last."""
-
 
 _BY_RULES: Mapping[Rules, Mapping[str, Metric]] = {
     "attunebench": {metric_id: card for metric_id, card in REGISTRY.items() if card.status != "released"},
