@@ -25,7 +25,7 @@ def matched_total(similarity: Sequence[Sequence[float]]) -> float:
     if columns == 1:
         return max(row[0] for row in similarity)
     if perm(max(rows, columns), min(rows, columns)) > _FEW:
-        return _solved(similarity)
+        return sum(similarity[row][column] for row, column in _solved(similarity))
     if rows > columns:
         similarity = list(zip(*similarity, strict=True))
     cells = [*chain.from_iterable(similarity)]
@@ -48,12 +48,11 @@ def _pickers(rows: int, columns: int) -> tuple[Callable[[Sequence[float]], tuple
     )
 
 
-def _solved(similarity: Sequence[Sequence[float]]) -> float:
+def _solved(similarity: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(similarity, maximize=True)
-    total: float = sum(similarity[row][column] for row, column in zip(rows.tolist(), columns.tolist(), strict=True))
-    return total
+    return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
 def best_matching(similarity: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
@@ -68,12 +67,9 @@ def best_matching(similarity: Sequence[Sequence[float]]) -> list[tuple[int, int]
         turned = list(zip(*similarity, strict=True))
         return sorted((row, column) for column, row in best_matching(turned))
     if perm(columns, rows) > _FEW:
-        from scipy.optimize import linear_sum_assignment
-
-        found = linear_sum_assignment(similarity, maximize=True)[1].tolist()
-    else:
-        found = max(
-            _matchings(rows, columns),
-            key=lambda matching: sum([row[column] for row, column in zip(similarity, matching, strict=True)]),
-        )
-    return list(enumerate(found))
+        return _solved(similarity)
+    best = max(
+        _matchings(rows, columns),
+        key=lambda matching: sum([row[column] for row, column in zip(similarity, matching, strict=True)]),
+    )
+    return list(enumerate(best))
