@@ -40,7 +40,7 @@ def show(
     from attunebench.cli.loading import choose_codebook
     from attunebench.conversations import load_conversations
     from attunebench.protocol.modes import parse_modes
-    from attunebench.protocol.show import show_prompt
+    from attunebench.protocol.plan import show_prompt
 
     modes = parse_modes(mode)
     if len(modes) != 1:

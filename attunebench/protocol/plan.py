@@ -23,6 +23,7 @@ from attunebench.protocol.calls import (
     PREDICTED_PROFILE,
     Asked,
     Call,
+    Kind,
     Message,
     Mode,
     PanasStrategy,
@@ -125,6 +126,41 @@ def reask(call: Call, missing: Sequence[str]) -> tuple[Message, ...]:
     *before, last = call.messages
     line = render("reask", missing=_readable(call.asked, missing))
     return (*before, replace(last, content=f"{last.content}\n\n{line}"))
+
+
+def show_prompt(
+    conversation: Conversation,
+    turn: int | None,
+    kind: Kind,
+    mode: Mode,
+    codebook: Codebook,
+    *,
+    panas_strategy: PanasStrategy = "absolute",
+    judge_scale: JudgeScale = JUDGE_SCALE,
+    draft: str = "(the draft of the evaluated model)",
+) -> str:
+    """One prompt as text, exactly as it would be sent, each message under a line that names its role.
+
+    `turn` is the turn's number; `post` and `profile` need none. A judge is shown judging `draft`. Raises UsageError
+    where the conversation has no such turn, or where the turn takes no such call (no applicable questions, say).
+    """
+    numbers = [entry.number for entry in conversation.turns]
+    if kind not in ("post", "profile") and turn not in numbers:
+        asked = "A turn must be named" if turn is None else f"There is no turn {turn} in {conversation.conversation_id}"
+        raise UsageError(f"{asked}; its turns are {', '.join(map(str, numbers))}.")
+    number = 0 if kind in ("post", "profile") else turn
+    if kind == "profile":
+        planned: tuple[Call, ...] = (plan_profile(conversation, codebook),)
+    else:
+        planned = plan_conversation(
+            conversation, mode, codebook, judges=1, panas_strategy=panas_strategy, judge_scale=judge_scale
+        )
+    call = next((call for call in planned if call.kind == kind and call.turn == number), None)
+    if call is None:
+        raise UsageError(f"Turn {turn} of {conversation.conversation_id} has nothing for {kind} to ask.")
+    if call.slot is not None:
+        call = with_draft(call, draft)
+    return "\n".join(f"=== {message.role} ===\n{message.content}" for message in call.messages) + "\n"
 
 
 def _check(mode: Mode, panas_strategy: PanasStrategy) -> None:

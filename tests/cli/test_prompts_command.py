@@ -14,7 +14,7 @@ from factory import make_conversation
 
 from attunebench.codebook import default_codebook
 from attunebench.conversations.reading import read_conversation
-from attunebench.protocol.show import show_prompt
+from attunebench.protocol.plan import show_prompt
 
 LINK = "\x1b]8;;http://127.0.0.1:9/\x07link\x1b]8;;\x07"
 HOSTILE = f"\x1b[31mred{LINK} \x9b2J \x07 \u202egpj.exe\u202c \u2066x \u200b \r over \x00"

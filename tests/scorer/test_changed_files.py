@@ -25,7 +25,7 @@ from attunebench.codebook import default_codebook, load_codebook
 from attunebench.conversations import load_conversations
 from attunebench.conversations.reading import read_conversation
 from attunebench.errors import AttuneBenchError, DataError
-from attunebench.protocol.show import show_prompt
+from attunebench.protocol.plan import show_prompt
 from attunebench.results.folder import read_result
 from attunebench.results.schema import Result
 from attunebench.scorer import score_to_file

@@ -12,7 +12,7 @@ from talks import parsed, small_file
 
 from attunebench.codebook import default_codebook
 from attunebench.protocol.calls import KINDS, Mode
-from attunebench.protocol.show import show_prompt
+from attunebench.protocol.plan import show_prompt
 
 GOLDEN = Path(__file__).with_name("golden_prompts.txt")
 SHOWN: tuple[Mode, ...] = ("default", "verbose_omniscient")

@@ -7,8 +7,7 @@ from talks import parsed, small_file
 
 from attunebench.codebook import default_codebook
 from attunebench.errors import UsageError
-from attunebench.protocol.plan import plan_conversation
-from attunebench.protocol.show import show_prompt
+from attunebench.protocol.plan import plan_conversation, show_prompt
 
 CODEBOOK = default_codebook()
 CONVERSATION = parsed(small_file())
