@@ -99,6 +99,8 @@ def spearman(
     NaN under three units with both or where a side is all tied, as is every such resample, which then does not count;
     no interval under ten units (clusters). Source: spec 07.
     """
+    from scipy.sparse import csr_array
+
     both = np.flatnonzero(~(np.isnan(a) | np.isnan(b)))
     drawn_units, units = np.unique(both if clusters is None else clusters[both], return_inverse=True)
     undefined = Agreement(np.nan, np.nan, np.nan, len(both), len(drawn_units))
@@ -106,8 +108,7 @@ def spearman(
         return undefined
     # Equal pairs count together: ratings may be many and of few values.
     pairs, which = np.unique(np.stack([steady(a[both]), steady(b[both])]), axis=1, return_inverse=True)
-    counts = np.zeros((len(drawn_units), pairs.shape[1]))
-    np.add.at(counts, (units.reshape(-1), which.reshape(-1)), 1)
+    counts = csr_array((np.ones(len(both)), (units.reshape(-1), which.reshape(-1))))
     rho = float(_weighted_rho(pairs, counts.sum(axis=0)[None])[0])
     if len(drawn_units) < FEWEST_UNITS or np.isnan(rho):
         return replace(undefined, value=rho)
@@ -130,7 +131,8 @@ def _weighted_rho(pairs: Floats, weights: Floats) -> Floats:
 
 def _midranks(values: Floats, weights: Floats) -> Floats:
     """The mean rank of each value in each draw: (draws, values)."""
-    levels, which = np.unique(values, return_inverse=True)
-    per_level = weights @ (which.reshape(-1)[:, None] == np.arange(len(levels))).astype(np.float64)
+    _, which, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    by_level = np.argsort(which, kind="stable")
+    per_level = np.add.reduceat(weights[:, by_level], np.cumsum(sizes) - sizes, axis=1)
     middle = np.cumsum(per_level, axis=1) - per_level + (per_level + 1) / 2
-    return np.asarray(middle[:, which.reshape(-1)])
+    return np.asarray(middle[:, which])
