@@ -20,7 +20,7 @@ from attunebench.analyses.verdicts import reach_text
 from attunebench.metrics.registry import metric
 from attunebench.scores.table import Group, ScoreTable
 from attunebench.statistics.bootstrap import Floats
-from attunebench.statistics.power import minimum_detectable_effect
+from attunebench.statistics.multiple import minimum_detectable_effect
 
 Counts = NDArray[np.int64]
 Marks = NDArray[np.bool_]

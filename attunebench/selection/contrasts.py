@@ -22,8 +22,7 @@ from attunebench.scores.table import ReferenceValues, ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.contrasts import Mask
 from attunebench.statistics.intervals import zero_inflated
-from attunebench.statistics.multiple import adjust
-from attunebench.statistics.power import minimum_detectable_effect
+from attunebench.statistics.multiple import adjust, minimum_detectable_effect
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ from attunebench.statistics.bootstrap import (
     resampled_ratios,
     sum_by_cluster,
 )
+from attunebench.statistics.multiple import minimum_detectable_effect
 from attunebench.statistics.permutation import FEWEST, at_least, permutation_p, permutations_needed
-from attunebench.statistics.power import minimum_detectable_effect
 
 Mask = NDArray[np.bool_]
 

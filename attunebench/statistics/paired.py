@@ -22,8 +22,8 @@ from attunebench.statistics.bootstrap import (
     standard_errors,
     sum_by_cluster,
 )
+from attunebench.statistics.multiple import minimum_detectable_effect
 from attunebench.statistics.permutation import FEWEST, at_least, permutation_p, permutations_needed
-from attunebench.statistics.power import minimum_detectable_effect
 
 _NOTHING = 1e-12
 """Differences under this share of what they are differences of are rounding, and count as 0."""

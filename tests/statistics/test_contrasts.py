@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from attunebench.statistics.contrasts import group_difference
-from attunebench.statistics.power import minimum_detectable_effect
+from attunebench.statistics.multiple import minimum_detectable_effect
 
 FEW = {"resamples": 300, "permutations": 300}
 NUMBERS = ("estimate", "inside", "outside", "se", "low", "high", "p", "mde")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.power import NormalIndPower
 
-from attunebench.statistics.power import minimum_detectable_effect
+from attunebench.statistics.multiple import minimum_detectable_effect
 
 
 @pytest.mark.parametrize(

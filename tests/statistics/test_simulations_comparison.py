@@ -12,9 +12,8 @@ from bca import bca_of_means
 
 from attunebench.statistics import intervals
 from attunebench.statistics.bootstrap import resample_weights
-from attunebench.statistics.multiple import adjust, max_t
+from attunebench.statistics.multiple import adjust, max_t, minimum_detectable_effect
 from attunebench.statistics.paired import paired_tests
-from attunebench.statistics.power import minimum_detectable_effect
 from attunebench.statistics.ranks import rank_stability, tiers
 
 CONVERSATIONS = 200
