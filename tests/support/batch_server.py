@@ -69,7 +69,7 @@ class Made:
 
 def varied(asked: Asked) -> Said:
     """A complete answer that no other prompt gets."""
-    return Answer(varied_text(asked.prompt))
+    return Answer(varied_text(asked))
 
 
 @dataclass
