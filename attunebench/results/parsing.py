@@ -161,10 +161,12 @@ _ANSWERS, _SIDES = frozenset(coerce.YES_NO.values()), frozenset(coerce.LETTERS.v
 def _choices(value: Any, usual: frozenset[str], read: Callable[[Any], str | None]) -> Mapping[str, str]:
     """As `_map`, where each odd spelling is read once: a file holds hundreds of values, and most are as usual."""
     try:
+        if usual.issuperset(value.values()):
+            return value  # type: ignore[no-any-return]
         odd = {raw: read(raw) for raw in set(value.values()) - usual}
     except (AttributeError, TypeError):  # no object, or a value that no word can equal
         return _map(value, read)
-    return {key: known for key, raw in value.items() if (known := odd.get(raw, raw)) is not None} if odd else value
+    return {key: known for key, raw in value.items() if (known := odd.get(raw, raw)) is not None}
 
 
 def _yes_no(value: Any) -> Mapping[str, str]:

@@ -134,7 +134,7 @@ def _block(counts: Mapping[str, Confusion], rules: Rules) -> PooledBlock:
 @lru_cache(maxsize=65_536)
 def _cell(counts: Confusion, rules: Rules) -> PooledCell:
     """Nine in ten have stood in an earlier entry. Without truth rates are undefined, and 0 by the released rules."""
-    names = ("accuracy", "precision", "recall", "f1", "mcc")
-    undefined = 0.0 if rules == "released" else None
-    rates = {name: getattr(counts, name) if counts.total else undefined for name in names}
+    rates = counts.rates
+    if rules == "released" and not any(counts):
+        rates = dict.fromkeys(rates, 0.0)
     return {**counts._asdict(), **rates}  # type: ignore[typeddict-item]
