@@ -10,6 +10,7 @@ is predicted for it.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
@@ -192,21 +193,22 @@ def _reference(
 def _best_of_others(facts: Sequence[GroundTruthEntry]) -> dict[Item, list[int]]:
     """Item → for each conversation the place of the candidate with the highest credit over all other conversations,
     −1 where none of them tells. Ties go to the earlier candidate."""
-    credit: dict[Item, NDArray[np.int64]] = {}
-    told: dict[Item, NDArray[np.bool_]] = {}
+    earned: dict[Item, tuple[list[int], list[Sequence[int]]]] = defaultdict(lambda: ([], []))
     for row, fact in enumerate(facts):
-        for item, earned in _credits(fact):
+        for item, credit in _credits(fact):
             for key in (item, item[:-1]) if item[0] in _BY_KIND else (item,):
-                if key not in credit:
-                    credit[key] = np.zeros((len(facts), len(earned)), dtype=np.int64)
-                    told[key] = np.zeros(len(facts), dtype=np.bool_)
-                credit[key][row] += earned
-                told[key][row] = True
-    others = {item: earned.sum(axis=0) - earned for item, earned in credit.items()}
-    known = {item: given.sum() > given for item, given in told.items()}
+                earned[key][0].append(row)
+                earned[key][1].append(credit)
+    others: dict[Item, NDArray[np.int64]] = {}
+    known: dict[Item, NDArray[np.bool_]] = {}
+    for item, (rows, credits) in earned.items():
+        table = np.zeros((len(facts), len(credits[0])), dtype=np.int64)
+        np.add.at(table, rows, np.array(credits, dtype=np.int64))
+        told = np.bincount(rows, minlength=len(facts)) > 0
+        others[item], known[item] = table.sum(axis=0) - table, told.sum() > told
     found = {}
-    for item, earned in others.items():
-        best, is_known = earned == earned.max(axis=1, keepdims=True), known[item]
+    for item, credit_of_others in others.items():
+        best, is_known = credit_of_others == credit_of_others.max(axis=1, keepdims=True), known[item]
         if item[0] in _BY_KIND and (kind := item[:-1]) in others:
             best = np.where(best, others[kind], np.iinfo(np.int64).min)
             is_known = is_known | known[kind]
@@ -237,12 +239,18 @@ def _credits(fact: GroundTruthEntry) -> Iterator[tuple[Item, Sequence[int]]]:
         *(("total", side, panas[side], _TOTALS) for side in ("positive", "negative")),
     ]
     for kind, name, rating, scale in ratings:
-        if rating is not None:  # the nearest to all is their median; distances are in thousandths
-            yield (kind, name), [-abs(round(1000 * number) - round(1000 * rating)) for number in scale]
+        if rating is not None:
+            yield (kind, name), _nearness(rating, scale)
     for name in _WIDE:
         answer: Any = wide[name]  # type: ignore[literal-required]
         if earned := _wide_credits(name, tuple(answer) if isinstance(answer, list) else answer):
             yield (name,), earned
+
+
+@lru_cache(maxsize=1024)
+def _nearness(rating: float, scale: Sequence[float]) -> list[int]:
+    """Of each number of a scale, in thousandths; the nearest to all ratings is their median."""
+    return [-abs(round(1000 * number) - round(1000 * rating)) for number in scale]
 
 
 @lru_cache(maxsize=1024)
