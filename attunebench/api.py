@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attunebench.batches.files import CollectSummary, PlanSummary, collect_responses, plan_requests
-from attunebench.batches.requests import SERVICE, Limits, Origin
 from attunebench.codebook import Codebook, codebook_for, default_codebook, load_codebook
 from attunebench.conversations import Conversation, ConversationSet, load_conversations
 from attunebench.errors import UsageError
 from attunebench.judging import JUDGE_SCALE, JudgeScale
-from attunebench.metrics.registry import Rules
 from attunebench.protocol.calls import Call, Mode, PanasStrategy
 from attunebench.protocol.plan import plan_calls as _plan_calls
-from attunebench.runner import Observer, RunSettings, RunSummary, run_conversations
-from attunebench.runner.rejudge import RejudgeSummary, rejudge_results
-from attunebench.runner.reparse import ReparseSummary, reparse_results
-from attunebench.scorer import score_folders
-from attunebench.scorer import score_to_file as _score_to_file
-from attunebench.scorer.closeness import Progress
-from attunebench.scorer.encoder import BertScoreSettings
-from attunebench.scorer.groups import Ci, Cluster
-from attunebench.scores import Scores
+from attunebench.scorer import score_folders as score
+from attunebench.scorer import score_to_file
 
+# What asks models is imported where it is used: who only scores does without it.
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
+
+    from attunebench.batches.files import CollectSummary, PlanSummary
+    from attunebench.batches.requests import Limits, Origin
+    from attunebench.runner import Observer, RunSettings, RunSummary
+    from attunebench.runner.rejudge import RejudgeSummary
+    from attunebench.runner.reparse import ReparseSummary
 
 __all__ = [
     "collect",
@@ -75,7 +71,7 @@ def run(
     run_again: str = "",
     interruptible: bool = False,
     client: AsyncOpenAI | None = None,
-    executor: Callable[..., RunSummary] = run_conversations,
+    executor: Callable[..., RunSummary] | None = None,
 ) -> RunSummary:
     """Run a model over conversations (or a folder of them) and write one result file for each and mode.
 
@@ -91,12 +87,14 @@ def run(
     `executor` does the run in place of `run_conversations`:
     `functools.partial(attunebench.runner.on_ray.run_on_ray, workers=4)`, say.
     """
+    from attunebench.runner import run_conversations
+
     if client is not None:
-        if executor is not run_conversations:
+        if executor is not None:
             raise UsageError("A `client` serves one process: leave out `executor`, or have it find keys by itself.")
         settings = _with_client(settings, client)
     talks, book = _loaded(conversations, codebook)
-    return executor(
+    return (executor or run_conversations)(
         talks,
         settings,
         book,
@@ -112,7 +110,7 @@ def plan(
     output: str | Path = "requests.jsonl",
     *,
     codebook: Codebook | Path | None = None,
-    limits: Limits = SERVICE,
+    limits: Limits | None = None,
     new_only: bool = False,
     origin: Origin | None = None,
 ) -> PlanSummary:
@@ -123,6 +121,9 @@ def plan(
     what an earlier plan asks. `origin` tells `collect` where conversations are that are given as objects. The codebook
     is found as by `run`. Raises UsageError, ConfigurationError (an address that is none) and DataError.
     """
+    from attunebench.batches.files import plan_requests
+    from attunebench.batches.requests import SERVICE, Origin
+
     if origin is None:
         folder = Path(conversations) if isinstance(conversations, (str, Path)) else None
         origin = Origin(folder, codebook if isinstance(codebook, Path) else None)
@@ -133,7 +134,7 @@ def plan(
         book,
         Path(output),
         origin=origin,
-        limits=limits,
+        limits=limits or SERVICE,
         new_only=new_only,
     )
 
@@ -152,6 +153,8 @@ def collect(
     plan where nothing is given. Raises UsageError (no plan in the folder) and DataError (files that cannot be read, a
     journal that cannot be used); what could not be done with answers that are kept is told in `problems`.
     """
+    from attunebench.batches.files import collect_responses
+
     return collect_responses(
         [Path(each) for each in responses],
         Path(results),
@@ -171,6 +174,8 @@ def reparse(
     Asks no model. Results whose replies the journal lacks, or whose prompts are not today's, stay and are named in
     `left`. The codebook is found as by `run`. Raises DataError: no journal, or one that cannot be used.
     """
+    from attunebench.runner.reparse import reparse_results
+
     talks, book = _loaded(conversations, codebook)
     return reparse_results(Path(results), talks, book)
 
@@ -191,6 +196,8 @@ def rejudge(
     asked. Votes that are there stay, unless `settings.replace`. `models` and `modes` narrow. Raises UsageError,
     DataError and ConfigurationError as `run` does. What the votes say is told by `attunebench.judges`.
     """
+    from attunebench.runner.rejudge import rejudge_results
+
     talks, book = _loaded(conversations, codebook)
     return rejudge_results(
         talks,
@@ -200,89 +207,6 @@ def rejudge(
         modes=modes,
         observer=observer,
         interruptible=interruptible,
-    )
-
-
-def score(
-    results: str | Path,
-    ground_truth: str | Path,
-    *,
-    seed: int = 0,
-    resamples: int = 10_000,
-    cluster: Cluster | None = None,
-    ci: Ci = "percentile",
-    rules: Rules = "attunebench",
-    skip_invalid: bool = False,
-    now: datetime | None = None,
-    bertscore: BertScoreSettings | None = None,
-    progress: Progress | None = None,
-    judge_scale: JudgeScale | None = None,
-) -> Scores:
-    """Score the result files under `results` on the conversations under `ground_truth`: what scores.json holds.
-
-    `seed`, `resamples`, `cluster` ("participant" or None for conversations) and `ci` ("percentile" or "bca") are the
-    bootstrap's. `rules` "released" computes what the released scorer does, for comparison with published numbers; the
-    two are never mixed. Results that could not be scored are named in `left_out`. Write it with
-    `attunebench.scores.write_scores`, show it with `attunebench.reports.render`. `bertscore` also compares drafts by
-    BERTScore (the extra of that name) and tells `progress` how many of how many texts the model has read.
-    `judge_scale`: the scale of the votes that count; without it, where a model's results hold votes on both, those on
-    the quality scale. Raises DataError: nothing to score, conversations that are not valid, no such model; UsageError:
-    the extra is missing.
-    """
-    return score_folders(
-        results,
-        ground_truth,
-        seed=seed,
-        resamples=resamples,
-        cluster=cluster,
-        ci=ci,
-        rules=rules,
-        skip_invalid=skip_invalid,
-        now=now,
-        bertscore=bertscore,
-        progress=progress,
-        judge_scale=judge_scale,
-    )
-
-
-def score_to_file(
-    results: str | Path,
-    ground_truth: str | Path,
-    output: str | Path,
-    *,
-    seed: int = 0,
-    resamples: int = 10_000,
-    cluster: Cluster | None = None,
-    ci: Ci = "percentile",
-    rules: Rules = "attunebench",
-    skip_invalid: bool = False,
-    now: datetime | None = None,
-    bertscore: BertScoreSettings | None = None,
-    progress: Progress | None = None,
-    judge_scale: JudgeScale | None = None,
-    processes: int | None = 1,
-) -> Scores:
-    """As `score`, straight into a scores file: for thousands of results, which it does not hold as objects.
-
-    Returns what it wrote but for the `conversations`. `processes` score at the same time, None for as many as are worth
-    it; a script that asks for that keeps its own work under `if __name__ == "__main__":`. Raises DataError as `score`
-    does, and where `output` cannot be written or holds anything but scores.
-    """
-    return _score_to_file(
-        results,
-        ground_truth,
-        output,
-        seed=seed,
-        resamples=resamples,
-        cluster=cluster,
-        ci=ci,
-        rules=rules,
-        skip_invalid=skip_invalid,
-        now=now,
-        bertscore=bertscore,
-        progress=progress,
-        judge_scale=judge_scale,
-        processes=processes,
     )
 
 

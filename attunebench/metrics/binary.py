@@ -44,35 +44,19 @@ class Confusion(NamedTuple):
     fn: int = 0
 
     @property
-    def total(self) -> int:
-        return self.tp + self.tn + self.fp + self.fn
-
-    @property
-    def accuracy(self) -> float | None:
-        return self._rate(self.tp + self.tn, self.total)
-
-    @property
-    def precision(self) -> float | None:
-        return self._rate(self.tp, self.tp + self.fp)
-
-    @property
-    def recall(self) -> float | None:
-        return self._rate(self.tp, self.tp + self.fn)
-
-    @property
-    def f1(self) -> float | None:
-        return self._rate(2 * self.tp, 2 * self.tp + self.fp + self.fn)
-
-    @property
-    def mcc(self) -> float | None:
-        """Matthews correlation, in [−1, 1]."""
-        tp, tn, fp, fn = self.tp, self.tn, self.fp, self.fn
-        return self._rate(tp * tn - fp * fn, sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)))
-
-    def _rate(self, numerator: float, denominator: float) -> float | None:
-        if not self.total:
-            return None
-        return numerator / denominator if denominator else 0.0
+    def rates(self) -> dict[str, float | None]:
+        """accuracy, precision, recall, f1, and mcc, the Matthews correlation, in [−1, 1]."""
+        tp, tn, fp, fn = self
+        if not (total := tp + tn + fp + fn):
+            return dict.fromkeys(("accuracy", "precision", "recall", "f1", "mcc"))
+        spread = sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
+        return {
+            "accuracy": (tp + tn) / total,
+            "precision": tp / (tp + fp) if tp + fp else 0.0,
+            "recall": tp / (tp + fn) if tp + fn else 0.0,
+            "f1": 2 * tp / (2 * tp + fp + fn) if tp + fp + fn else 0.0,
+            "mcc": (tp * tn - fp * fn) / spread if spread else 0.0,
+        }
 
 
 def cells_of(questions: Iterable[tuple[str, str]]) -> Cells:

@@ -14,7 +14,8 @@ from attunebench.results import schema
 from attunebench.results.schema import PredictedTag, Result, ResultTurn, Vote
 
 _SETTINGS = ("attunebench_version", "prompt_set_sha256", "codebook_sha256")  # settings that are a text
-_DISPLAY = {item.casefold(): item for item in PANAS_ITEMS}
+_ITEMS = tuple(item.casefold() for item in PANAS_ITEMS)
+_DISPLAY = {item: item for item in PANAS_ITEMS} | dict(zip(_ITEMS, PANAS_ITEMS, strict=True))
 _ANY = (-coerce.MOST, coerce.MOST)
 
 
@@ -157,17 +158,18 @@ def _map(value: Any, read: Callable[[Any], Any]) -> dict[str, Any]:
 _ANSWERS, _SIDES = frozenset(coerce.YES_NO.values()), frozenset(coerce.LETTERS.values())
 
 
-def _choices(value: Any, usual: frozenset[str], read: Callable[[Any], str | None]) -> dict[str, str]:
-    """As `_map`, in one go where all values are spelled as usual: a file holds hundreds of them."""
+def _choices(value: Any, usual: frozenset[str], read: Callable[[Any], str | None]) -> Mapping[str, str]:
+    """As `_map`, where each odd spelling is read once: a file holds hundreds of values, and most are as usual."""
     try:
         if usual.issuperset(value.values()):
-            return dict(value)
+            return value  # type: ignore[no-any-return]
+        odd = {raw: read(raw) for raw in set(value.values()) - usual}
     except (AttributeError, TypeError):  # no object, or a value that no word can equal
-        pass
-    return _map(value, read)
+        return _map(value, read)
+    return {key: known for key, raw in value.items() if (known := odd.get(raw, raw)) is not None}
 
 
-def _yes_no(value: Any) -> dict[str, str]:
+def _yes_no(value: Any) -> Mapping[str, str]:
     return _choices(value, _ANSWERS, coerce.yes_no)
 
 
@@ -198,7 +200,7 @@ def _tags(value: Any) -> tuple[tuple[PredictedTag, ...] | None, tuple[PredictedT
     for entry in value:
         tag = entry if isinstance(entry, dict) else {"emotion": entry}
         if (name := coerce.text(tag.get("emotion"))) is not None:
-            item = _DISPLAY.get(" ".join(name.split()).casefold())
+            item = _DISPLAY.get(name) or _DISPLAY.get(" ".join(name.split()).casefold())
             (known if item else unknown).append(PredictedTag(item or name, coerce.intensity(tag.get("intensity"))))
     return tuple(known) if known or not value else None, tuple(unknown)
 
@@ -208,7 +210,7 @@ def _panas(panas: Mapping[str, Any]) -> schema.PredictedPanas:
     ratings = {key.strip().casefold(): raw for key, raw in (panas if items is None else coerce.block(items)).items()}
     totals = panas.get("totalPositiveAffect"), panas.get("totalNegativeAffect")
     return schema.PredictedPanas(
-        items={item: known for item in _DISPLAY if (known := coerce.rating(ratings.get(item))) is not None},
+        items={item: known for item in _ITEMS if (known := coerce.rating(ratings.get(item))) is not None},
         positive=coerce.panas_total(totals[0]),
         negative=coerce.panas_total(totals[1]),
         stated=(coerce.number(totals[0], *_ANY), coerce.number(totals[1], *_ANY)),

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attunebench.judging import UNNAMED_SCALE, JudgeScale
 
@@ -77,8 +77,7 @@ def now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
-@dataclass(frozen=True, slots=True)
-class PredictedTag:
+class PredictedTag(NamedTuple):
     """A predicted emotion: a PANAS item in display form, 1–7 or None."""
 
     emotion: str

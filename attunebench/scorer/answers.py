@@ -5,9 +5,10 @@ Copies, abbreviates and counts; computes no metric. No words of a draft or a rea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import repeat
+from typing import NamedTuple
 
 from attunebench.coerce import amount
 from attunebench.constants import BRANCHES, PANAS_ITEMS, PANAS_NEGATIVE, PANAS_POSITIVE
@@ -15,8 +16,8 @@ from attunebench.metrics import binary
 from attunebench.metrics.binary import Confusion
 from attunebench.metrics.emotion import as_tags
 from attunebench.metrics.registry import Rules
-from attunebench.results.schema import TURN_BLOCKS, Result, ResultTurn
-from attunebench.scorer.truth import QUESTIONS, TruthTurn, panas_state, wide_answers
+from attunebench.results.schema import BINARY_BLOCKS, TURN_BLOCKS, Result, ResultTurn
+from attunebench.scorer.truth import QUESTIONS, Truth, TruthTurn, letters, panas_state, wide_answers
 from attunebench.scores.schema import ConversationAnswers, Pooled, PooledBlock, PooledCell, TurnAnswers
 
 COUNTS = ("answered", "expected", "made", "refused", "mended", "reasked", "truncated")
@@ -32,27 +33,40 @@ RATES = {
 """Metric id → the two counts whose ratio it is; over several conversations both are summed first."""
 _USAGE = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
 _SIDES = ((PANAS_POSITIVE, "positive"), (PANAS_NEGATIVE, "negative"))
-Pairs = Sequence[tuple[TruthTurn, ResultTurn]]
 
 
-def turn_answers(
-    truth: TruthTurn, turn: ResultTurn, measured: frozenset[str], given: Mapping[str, bytes]
-) -> TurnAnswers:
-    """What was answered in a turn; a block that the result does not have is absent. `given`: yes/no block → letters."""
+class Pair(NamedTuple):
+    """The labels of a turn and its answers, also as letters: those of each yes/no block that the result has, and those
+    of its comparisons."""
+
+    truth: TruthTurn
+    turn: ResultTurn
+    binary: Mapping[str, bytes]
+    chosen: str
+
+
+def pairs_of(truth: Truth, result: Result) -> list[Pair]:
+    """Every turn of a conversation with what an aligned result answers there."""
+    answered = {turn.number: turn for turn in result.turns}
+    blocks = [block for block in BINARY_BLOCKS if block in result.measured]
+    pairs = []
+    for labels in truth.turns:
+        turn = answered.get(labels.number) or ResultTurn(labels.number)
+        binary = {block: letters(getattr(turn, block), labels.blank) for block in blocks}
+        pairs.append(Pair(labels, turn, binary, "".join(map(turn.pairwise.get, labels.indices, repeat("-")))))
+    return pairs
+
+
+def turn_answers(pair: Pair, measured: frozenset[str]) -> TurnAnswers:
+    """What was answered in a turn; a block that the result does not have is absent."""
     answers: TurnAnswers = {}
     if "tags" in measured:
-        answers["tags"] = None if turn.tags is None else as_tags((tag.emotion, tag.intensity) for tag in turn.tags)
-    for block, known in given.items():
+        answers["tags"] = None if pair.turn.tags is None else as_tags(pair.turn.tags)
+    for block, known in pair.binary.items():
         answers[block] = known[: len(QUESTIONS)].decode()  # type: ignore[literal-required]
     if "pairwise" in measured:
-        indices = _indices(len(truth.entry["comparisons"]))
-        answers["pairwise"] = "".join(map(turn.pairwise.get, indices, repeat("-")))
+        answers["pairwise"] = pair.chosen
     return answers
-
-
-@lru_cache(maxsize=64)
-def _indices(count: int) -> tuple[str, ...]:
-    return tuple(map(str, range(count)))
 
 
 def whole_answers(result: Result) -> ConversationAnswers:
@@ -68,7 +82,7 @@ def usage_of(result: Result) -> dict[str, float]:
     return {name: known for name in _USAGE if (known := amount(result.usage.get(name))) is not None}
 
 
-def counts_of(result: Result, pairs: Pairs) -> dict[str, float | None]:
+def counts_of(result: Result, pairs: Iterable[Pair]) -> dict[str, float | None]:
     """The `COUNTS` of a result: the file's own where they are sound, else those of what is in it."""
     stated = {name: amount(result.calls.get(name)) for name in COUNTS[2:]}
     answered, expected = amount(result.calls.get("answered_items")), amount(result.calls.get("expected_items"))
@@ -82,10 +96,10 @@ def counts_of(result: Result, pairs: Pairs) -> dict[str, float | None]:
     return {"answered": answered, "expected": expected, **sound}
 
 
-def _items(result: Result, pairs: Pairs) -> tuple[float, float]:
+def _items(result: Result, pairs: Iterable[Pair]) -> tuple[float, float]:
     """(answered, expected) over the blocks that the result has."""
     answered = expected = 0
-    for truth, turn in pairs:
+    for truth, turn, _, _ in pairs:
         for block in TURN_BLOCKS.keys() & result.measured:
             answer = getattr(turn, block)
             if block in ("draft", "tags"):
@@ -120,7 +134,7 @@ def _block(counts: Mapping[str, Confusion], rules: Rules) -> PooledBlock:
 @lru_cache(maxsize=65_536)
 def _cell(counts: Confusion, rules: Rules) -> PooledCell:
     """Nine in ten have stood in an earlier entry. Without truth rates are undefined, and 0 by the released rules."""
-    names = ("accuracy", "precision", "recall", "f1", "mcc")
-    undefined = 0.0 if rules == "released" else None
-    rates = {name: getattr(counts, name) if counts.total else undefined for name in names}
+    rates = counts.rates
+    if rules == "released" and not any(counts):
+        rates = dict.fromkeys(rates, 0.0)
     return {**counts._asdict(), **rates}  # type: ignore[typeddict-item]

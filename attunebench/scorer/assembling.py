@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from attunebench.judging import JUDGE_SCALE, JudgeScale
 from attunebench.metrics import released
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY_VERSION, Rules, cards_of
-from attunebench.results.folder import Duplicate, Skipped, find_duplicates
+from attunebench.results.folder import Duplicate, Findings, NoResult, find_duplicates
 from attunebench.results.schema import Observed, Result, RunOrder
 from attunebench.results.votes import on_one_scale
 from attunebench.scorer.alignment import MismatchError, may_be_outdated
@@ -76,6 +76,10 @@ class Unknown:
     reason: str = ""
 
 
+Outcome = Scored | Unknown | NoResult
+"""What comes of a file that may hold a result."""
+
+
 def score_one(
     truths: Mapping[str, Truth],
     result: Result,
@@ -119,21 +123,19 @@ def _unjudged(values: Mapping[str, float | None]) -> dict[str, float | None]:
 
 def assemble(
     ground: Ground,
-    outcomes: Iterable[Scored | Unknown],
-    skipped: Iterable[Skipped],
+    outcomes: Iterable[Outcome],
+    findings: Findings,
     resampling: Resampling,
     estimate: Estimate | None = None,
     bertscore: Mapping[str, Any] | None = None,
 ) -> tuple[Scores, list[Scored]]:
     """The file's content but for its `conversations`, and the results whose entries belong there, in order.
 
-    `estimate` makes the intervals of the groups, by default one after the other. `skipped` is looked at only when all
-    `outcomes` have been taken. `bertscore` says with which model drafts were compared, None where they were not.
+    `findings` of the folder take what is no result. `estimate` makes the intervals of the groups, by default one after
+    the other. `bertscore` says with which model drafts were compared, None where they were not.
     """
-    rules = resampling.rules
-    gathered = _gather(ground, outcomes, rules)
-    skips = list(skipped)
-    groups = _by_group(ground, gathered, skips)
+    gathered = _gather(ground, outcomes, findings, resampling.rules)
+    groups = gathered.groups
     columns = [
         columns_of([(one.conversation_id, one.participant_id) for one in those], [o.numbers for o in those], resampling)
         for those in groups.values()
@@ -141,70 +143,86 @@ def assemble(
     estimates = map(resampling.estimate, columns) if estimate is None else estimate(columns)
     baselines = references(ground, resampling)  # while others may be at work on the estimates
     aggregates = [
-        _aggregate(group, those, metrics, _coverage(group, those, ground, gathered, skips), rules)
-        for (group, those), metrics in zip(groups.items(), estimates, strict=True)
+        _aggregate(group, metrics, ground, gathered, resampling.rules)
+        for group, metrics in zip(groups, estimates, strict=True)
     ]
-    if rules == "released":
+    if resampling.rules == "released":
         _add_z_scores(aggregates)
-    left_out: dict[str, list[Any]] = {
-        "unreadable": [],
-        "not_in_ground_truth": [
-            {"file": one.file, "conversationId": one.conversation_id} for one in gathered.unknown if not one.reason
-        ],
-        "mismatched": [
-            {"file": one.file, "conversationId": one.conversation_id, "reason": one.reason}
-            for one in gathered.unknown
-            if one.reason
-        ],
+    metadata = _metadata(ground, gathered, resampling) | ({} if bertscore is None else {"bertscore": bertscore})
+    scores = new_scores(
+        metadata,
+        [],
+        aggregates,
+        _left_out(gathered),
+        questions=QUESTIONS,
+        ground_truth=ground.entries,
+        references=baselines,
+    )
+    return scores, [one for those in groups.values() for one in those]
+
+
+def _left_out(gathered: _Gathered) -> dict[str, list[Any]]:
+    """Every file and result that was not scored, by reason."""
+    findings = gathered.findings
+    unknown: list[dict[str, str]] = [
+        {"file": one.file, "conversationId": one.conversation_id, **({"reason": one.reason} if one.reason else {})}
+        for one in gathered.unknown
+    ]
+    return {
+        "unreadable": [asdict(file) for file in findings.unreadable],
+        "not_in_ground_truth": [one for one in unknown if "reason" not in one],
+        "mismatched": [one for one in unknown if "reason" in one],
         "duplicates": [
             {**dict(zip(_KEYS, duplicate.key, strict=True)), "files": list(duplicate.files)}
             for duplicate in gathered.duplicates
         ],
-        "skipped": [asdict(entry) for entry in skips],
+        "skipped": [asdict(entry) for entry in findings.skipped],
         "invalid_conversations": [],
+        **({"profiles": [{"file": file} for file in findings.profiles]} if findings.profiles else {}),
     }
-    metadata = _metadata(ground, gathered, groups, resampling) | ({} if bertscore is None else {"bertscore": bertscore})
-    scores = new_scores(
-        metadata, [], aggregates, left_out, questions=QUESTIONS, ground_truth=ground.entries, references=baselines
-    )
-    return scores, gathered.scored
 
 
 _KEYS = ("conversationId", "provider", "em_model", "mode", "epoch")
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Gathered:
-    scored: list[Scored] = field(default_factory=list)
-    unknown: list[Unknown] = field(default_factory=list)
-    by_settings: dict[Group, dict[str, list[Scored]]] = field(default_factory=lambda: defaultdict(dict))
-    by_group: dict[Group, list[Scored]] = field(default_factory=lambda: defaultdict(list))
-    judges: set[str] = field(default_factory=set)
-    votes_left_out: Counter[tuple[Group, JudgeScale]] = field(default_factory=Counter)
-    duplicates: tuple[Duplicate, ...] = ()
+    """What came of all files. `results`: of each group, duplicates among them; `groups`: those that count, in order,
+    also of groups of which nothing was scored, so that a model that failed throughout does not vanish."""
+
+    results: Mapping[Group, Sequence[Scored]]
+    groups: Mapping[Group, Sequence[Scored]]
+    unknown: Sequence[Unknown]
+    duplicates: Sequence[Duplicate]
+    votes_left_out: Mapping[tuple[Group, JudgeScale], int]
+    findings: Findings
 
 
-def _gather(ground: Ground, outcomes: Iterable[Scored | Unknown], rules: Rules) -> _Gathered:
-    gathered, found = _Gathered(), list[Scored]()
+def _gather(ground: Ground, outcomes: Iterable[Outcome], findings: Findings, rules: Rules) -> _Gathered:
+    found, unknown = list[Scored](), list[Unknown]()
     for outcome in outcomes:
-        if isinstance(outcome, Unknown):
-            gathered.unknown.append(outcome)
-        else:
+        if isinstance(outcome, Scored):
             found.append(outcome)
-    scored, gathered.votes_left_out = _on_one_scale(found, rules)
+        elif isinstance(outcome, Unknown):
+            unknown.append(outcome)
+        else:
+            findings.add(outcome)
+    scored, votes_left_out = _on_one_scale(found, rules)
+    results: dict[Group, list[Scored]] = defaultdict(list)
     for one in scored:
-        gathered.by_group[one.group].append(one)
-        settings = json.dumps(one.settings, sort_keys=True)
-        gathered.by_settings[one.group].setdefault(settings, []).append(one)
-        gathered.judges.update(one.judges)
-    gathered.duplicates = find_duplicates((one.key, one.source_file) for one in scored)
-    doubtful = {duplicate.key for duplicate in gathered.duplicates}
+        results[one.group].append(one)
+    duplicates = find_duplicates((one.key, one.source_file) for one in scored)
+    doubtful = {duplicate.key for duplicate in duplicates}
+    skipped = {(s.provider, s.em_model, s.mode) for s in findings.skipped if s.conversation_id in ground.truths}
     order = {conversation_id: position for position, conversation_id in enumerate(ground.truths)}
-    gathered.scored = sorted(
-        (one for one in scored if one.key not in doubtful),
-        key=lambda one: (*one.group, order[one.conversation_id], one.key[-1] or 0),
-    )
-    return gathered
+    groups = {
+        group: sorted(
+            (one for one in results.get(group, ()) if one.key not in doubtful),
+            key=lambda one: (order[one.conversation_id], one.key[-1] or 0),
+        )
+        for group in sorted(results.keys() | skipped)
+    }
+    return _Gathered(results, groups, unknown, duplicates, votes_left_out, findings)
 
 
 def _on_one_scale(scored: Sequence[Scored], rules: Rules) -> tuple[list[Scored], Counter[tuple[Group, JudgeScale]]]:
@@ -231,34 +249,20 @@ def _scales(one: Scored) -> set[JudgeScale]:
     return set(one.settings.get("judge_scales", {}).values())
 
 
-def _by_group(ground: Ground, gathered: _Gathered, skipped: Sequence[Skipped]) -> dict[Group, list[Scored]]:
-    """Also the groups of which nothing was scored, so that a model that failed throughout does not vanish."""
-    groups = {one.group for one in gathered.scored}
-    groups |= {duplicate.key[1:4] for duplicate in gathered.duplicates}
-    groups |= {(s.provider, s.em_model, s.mode) for s in skipped if s.conversation_id in ground.truths}
-    by_group: dict[Group, list[Scored]] = {group: [] for group in sorted(groups)}
-    for one in gathered.scored:
-        by_group[one.group].append(one)
-    return by_group
-
-
 def _aggregate(
-    group: Group, scored: Sequence[Scored], metrics: dict[str, Aggregate], coverage: Coverage, rules: Rules
+    group: Group, metrics: dict[str, Aggregate], ground: Ground, gathered: _Gathered, rules: Rules
 ) -> AggregateEntry:
     """The line of one group; a group of which nothing was scored has n 0 and no value anywhere."""
-    incomplete = {one.conversation_id for one in scored if not one.complete}
-    provider, em_model, mode = group
+    scored = gathered.groups[group]
     return {
-        "provider": provider,
-        "em_model": em_model,
-        "mode": mode,
+        **_named(group),  # type: ignore[typeddict-item]
         "n_conversations": len({one.conversation_id for one in scored}),
         "n_participants": len({one.participant_id for one in scored if one.participant_id is not None}),
-        "composite_incomplete": len(incomplete),
+        "composite_incomplete": len({one.conversation_id for one in scored if not one.complete}),
         "judges": {judge: scale for one in scored for judge, scale in one.settings.get("judge_scales", {}).items()},
         "metrics": metrics,
         "pooled": pooled_of([one.numbers for one in scored], rules),
-        "coverage": coverage,
+        "coverage": _coverage(group, ground, gathered),
     }
 
 
@@ -274,8 +278,8 @@ def _add_z_scores(aggregates: Sequence[AggregateEntry]) -> None:
         metrics["z_score"] |= {"mean": score, "n": metrics["composite"]["n"]}
 
 
-def _metadata(ground: Ground, gathered: _Gathered, groups: Iterable[Group], resampling: Resampling) -> dict[str, Any]:
-    groups = list(groups)
+def _metadata(ground: Ground, gathered: _Gathered, resampling: Resampling) -> dict[str, Any]:
+    scored = [one for those in gathered.groups.values() for one in those]
     return {
         "created": None,
         "attunebench_version": __version__,
@@ -283,14 +287,16 @@ def _metadata(ground: Ground, gathered: _Gathered, groups: Iterable[Group], resa
         "ground_truth_sha256": None,
         "results": None,
         "n_conversations": len(ground.truths),
-        "n_results": len(gathered.scored),
-        "models": sorted({model for _, model, _ in groups}),
-        "modes": sorted({mode for _, _, mode in groups}),
-        "n_outdated": sum(one.outdated for one in gathered.scored),
+        "n_results": len(scored),
+        "models": sorted({model for _, model, _ in gathered.groups}),
+        "modes": sorted({mode for _, _, mode in gathered.groups}),
+        "n_outdated": sum(one.outdated for one in scored),
         "registry_version": REGISTRY_VERSION,
         "rules": resampling.rules,
-        "judges": sorted(gathered.judges),
-        "settings": [_settings(group, gathered) for group in groups if group in gathered.by_group],
+        "judges": sorted({judge for those in gathered.results.values() for one in those for judge in one.judges}),
+        "settings": [
+            _settings(group, gathered.results[group]) for group in gathered.groups if group in gathered.results
+        ],
         "intervals": {
             "method": f"{'BCa' if resampling.ci == 'bca' else 'percentile'} bootstrap",
             "level": 0.95,
@@ -306,20 +312,23 @@ def _metadata(ground: Ground, gathered: _Gathered, groups: Iterable[Group], resa
     }
 
 
-def _settings(group: Group, gathered: _Gathered) -> dict[str, Any]:
+def _settings(group: Group, results: Sequence[Scored]) -> dict[str, Any]:
     """The distinct settings of a group's results, and how often servers named themselves so or did not take something
     as it was asked."""
-    observed = [one.observed for one in gathered.by_group[group]]
+    variants: dict[str, dict[str, Any]] = {}
     adapted: dict[str, list[str]] = defaultdict(list)
-    for parameter, how in (pair for each in observed for pair in each.adapted.items()):
-        adapted[parameter].append(how)
+    for one in results:
+        variant = variants.setdefault(json.dumps(one.settings, sort_keys=True), {"n_results": 0})
+        variant |= {"n_results": variant["n_results"] + 1, **one.settings}
+        for parameter, how in one.observed.adapted.items():
+            adapted[parameter].append(how)
     return {
         **_named(group),
-        "variants": [{"n_results": len(those), **those[-1].settings} for those in gathered.by_settings[group].values()],
+        "variants": list(variants.values()),
         "observed": {
-            "models_reported": _counts(name for each in observed for name in each.models),
-            "providers_reported": _counts(name for each in observed for name in each.providers),
-            "structured_used": _counts(name for each in observed for name in each.structured),
+            "models_reported": _counts(name for one in results for name in one.observed.models),
+            "providers_reported": _counts(name for one in results for name in one.observed.providers),
+            "structured_used": _counts(name for one in results for name in one.observed.structured),
             "adapted": {parameter: _counts(hows) for parameter, hows in sorted(adapted.items())},
         },
     }
@@ -329,13 +338,12 @@ def _counts(names: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(names).items()))
 
 
-def _coverage(
-    group: Group, scored: Sequence[Scored], ground: Ground, gathered: _Gathered, skipped: Sequence[Skipped]
-) -> Coverage:
-    there = {one.conversation_id for one in scored}
+def _coverage(group: Group, ground: Ground, gathered: _Gathered) -> Coverage:
+    there = {one.conversation_id for one in gathered.groups[group]}
     duplicated = {d.key[0] for d in gathered.duplicates if d.key[1:4] == group} - there
-    failed = {s.conversation_id for s in skipped if (s.provider, s.em_model, s.mode) == group} - there - duplicated
-    orders = {one.conversation_id: one.run_order for one in gathered.by_group.get(group, ())}
+    skipped = (s for s in gathered.findings.skipped if (s.provider, s.em_model, s.mode) == group)
+    failed = {s.conversation_id for s in skipped} - there - duplicated
+    orders = {one.conversation_id: one.run_order for one in gathered.results.get(group, ())}
     accounted = there | failed | duplicated
     return {
         "expected": len(ground.truths),

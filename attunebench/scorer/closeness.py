@@ -17,8 +17,8 @@ from attunebench.results.schema import Result
 
 Progress = Callable[[int, int], None]
 """Called with how many texts have been read, and how many there are."""
-Pair = tuple[str, str]
 Turn = tuple[str, int]
+Texts = dict[str, None]
 
 _BLOCK_TEXTS = 128
 """Texts whose tokens are held at the same time: with 512 tokens of 1,024 numbers each they take 256 MB."""
@@ -30,8 +30,8 @@ class Encodes(Protocol):
     facts: dict[str, Any]
     cut: set[str]
 
-    def encode(self, texts: Sequence[str], told: Callable[[int], None] | None = None) -> list[Embedded]:
-        """The tokens of each text; `told` is called with the number of texts of a batch whenever one is done."""
+    def encode(self, texts: Sequence[str]) -> list[Embedded]:
+        """The tokens of each text."""
         ...
 
 
@@ -53,71 +53,53 @@ def draft_scores(
     encoder: Encodes,
     progress: Progress | None = None,
 ) -> DraftScores:
-    """The BERTScores of all drafts of the results with the replies of their turns.
-
-    Each pair of texts is scored once, however many results share it.
-    """
-    replies = {
+    """The BERTScores of all drafts of the results with the replies of their turns, each draft of a turn once."""
+    replies: dict[Turn, dict[str, str]] = {
         (conversation.conversation_id, turn.number): {
             str(variant): text for variant, text in turn.variants.items() if text and text.strip()
         }
         for conversation in conversations
         for turn in conversation.turns
     }
-    drafts = _drafts(replies, results)
-    pairs = dict.fromkeys(
-        (draft, reply) for turn in drafts for draft in drafts[turn] for reply in replies[turn].values()
-    )
-    scored = _scored(list(pairs), encoder, progress)
-    found = {
-        (*turn, _mark(draft)): {variant: scored[draft, reply] for variant, reply in replies[turn].items()}
-        for turn, given in drafts.items()
-        for draft in given
-    }
-    texts = {text for pair in pairs for text in pair}
-    return DraftScores({**encoder.facts, "texts": len(texts), "texts_cut": len(texts & encoder.cut)}, found)
-
-
-def _drafts(replies: Mapping[Turn, Any], results: Iterable[Result]) -> dict[Turn, list[str]]:
-    """The distinct drafts of each turn, in an order that no file name decides."""
     drafts: dict[Turn, set[str]] = {}
     for result in results:
         for answer in result.turns:
             turn = (result.conversation_id, answer.number)
-            if answer.draft is not None and turn in replies:
+            if answer.draft is not None and replies.get(turn):
                 drafts.setdefault(turn, set()).add(answer.draft)
-    return {turn: sorted(drafts[turn]) for turn in replies if turn in drafts}
-
-
-def _scored(pairs: Sequence[Pair], encoder: Encodes, progress: Progress | None) -> dict[Pair, float]:
-    blocks = list(_blocks(pairs))
-    total, done = sum(len(texts) for texts, _ in blocks), 0
-
-    def told(count: int) -> None:
-        nonlocal done
-        done += count
+    # The order of turns is that of the conversations: no file name decides which texts share a batch.
+    blocks = list(_blocks({turn: sorted(drafts[turn]) for turn in replies if turn in drafts}, replies))
+    total, done = sum(len(texts) for _, texts in blocks), 0
+    found: dict[tuple[str, int, bytes], dict[str, float]] = {}
+    for turns, texts in blocks:
+        embedded = dict(zip(texts, encoder.encode(list(texts)), strict=True))
+        for turn in turns:
+            for draft in drafts[turn]:
+                found[turn[0], turn[1], _mark(draft)] = {
+                    variant: bertscore(embedded[draft], embedded[reply]) for variant, reply in replies[turn].items()
+                }
+        done += len(texts)
         if progress is not None:
             progress(done, total)
-
-    scored: dict[Pair, float] = {}
-    for texts, members in blocks:
-        embedded = dict(zip(texts, encoder.encode(texts, told), strict=True))
-        scored |= {(draft, reply): bertscore(embedded[draft], embedded[reply]) for draft, reply in members}
-    return scored
+    read = {text for _, texts in blocks for text in texts}
+    return DraftScores({**encoder.facts, "texts": len(read), "texts_cut": len(read & encoder.cut)}, found)
 
 
-def _blocks(pairs: Sequence[Pair]) -> Iterator[tuple[list[str], list[Pair]]]:
-    """The pairs in runs of few distinct texts, with these texts."""
-    texts: dict[str, None] = {}
-    members: list[Pair] = []
-    for pair in pairs:
-        if members and len(texts.keys() | pair) > _BLOCK_TEXTS:
-            yield list(texts), members
-            texts, members = {}, []
-        texts.update(dict.fromkeys(pair))
-        members.append(pair)
-    if members:
-        yield list(texts), members
+def _blocks(
+    drafts: Mapping[Turn, Sequence[str]], replies: Mapping[Turn, Mapping[str, str]]
+) -> Iterator[tuple[list[Turn], Texts]]:
+    """Runs of turns with few distinct texts, and these texts."""
+    turns: list[Turn] = []
+    texts: Texts = {}
+    for turn, given in drafts.items():
+        more = dict.fromkeys((*given, *replies[turn].values()))
+        if turns and len(texts | more) > _BLOCK_TEXTS:
+            yield turns, texts
+            turns, texts = [], {}
+        turns.append(turn)
+        texts |= more
+    if turns:
+        yield turns, texts
 
 
 def _mark(draft: str) -> bytes:

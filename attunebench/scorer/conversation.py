@@ -6,7 +6,8 @@ have at all is left out here (None), so that in the metrics a missing prediction
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from attunebench.constants import PANAS_NEGATIVE, PANAS_POSITIVE, PANAS_SIMILARITY, Q3_OPTIONS
@@ -18,13 +19,14 @@ from attunebench.metrics.rates import rate
 from attunebench.metrics.registry import Rules, cards_of
 from attunebench.metrics.text import tokens
 from attunebench.results.parsing import parse_result
-from attunebench.results.schema import BINARY_BLOCKS, Result, ResultTurn
+from attunebench.results.schema import BINARY_BLOCKS, PredictedTag, Result
 from attunebench.results.votes import on_one_scale
 from attunebench.scorer.alignment import MismatchError, aligned
 from attunebench.scorer.answers import (
     RATES,
-    Pairs,
+    Pair,
     counts_of,
+    pairs_of,
     pooled_json,
     turn_answers,
     usage_of,
@@ -32,12 +34,10 @@ from attunebench.scorer.answers import (
 )
 from attunebench.scorer.closeness import DraftScores
 from attunebench.scorer.released import ACCURACIES, TURN_METRICS, Scored, score_released
-from attunebench.scorer.truth import Truth, TruthTurn, letters, prepare
+from attunebench.scorer.truth import Truth, TruthTurn, prepare
 from attunebench.scores.schema import ConversationEntry
 
 Values = dict[str, "float | None"]
-Letters = Mapping[str, bytes]
-"""Yes/no block → the letters of its answers in a turn."""
 
 _NOTHING: Values = dict.fromkeys(TURN_METRICS)
 _SIMILARITIES = tuple(f"response_similarity_{variant}" for variant in (*pairwise.VARIANTS, "max"))
@@ -70,16 +70,10 @@ def score_prepared(truth: Truth, result: Result, drafts: DraftScores | None = No
     `drafts`: the BERTScores of its drafts, None where they were not asked for.
     """
     result = aligned(truth, result)
-    answered = {turn.number: turn for turn in result.turns}
-    pairs = [(turn, answered.get(turn.number) or ResultTurn(turn.number)) for turn in truth.turns]
+    pairs = pairs_of(truth, result)
     counts = counts_of(result, pairs)
-    blocks = [block for block in BINARY_BLOCKS if block in result.measured]
-    given = [{block: letters(getattr(answer, block), turn.order) for block in blocks} for turn, answer in pairs]
     rules: Rules = "attunebench" if truth.released is None else "released"
-    if truth.released is None:
-        scored = _score(truth, result, pairs, given, drafts)
-    else:
-        scored = score_released(truth.released, result)
+    scored = _score(truth, result, pairs, drafts) if truth.released is None else score_released(truth.released, result)
     rates = {metric_id: rate(counts[part], counts[whole]) for metric_id, (part, whole) in RATES.items()}
     values = {**scored.metrics, **rates}
     return {
@@ -94,11 +88,11 @@ def score_prepared(truth: Truth, result: Result, drafts: DraftScores | None = No
         "metrics": {metric_id: values.get(metric_id) for metric_id in cards_of(rules)},
         "turns": [
             {
-                "turnNumber": turn.number,
-                "metrics": scored.turns.get(turn.number) or _NOTHING.copy(),
-                "answers": turn_answers(turn, answer, result.measured, known),
+                "turnNumber": pair.truth.number,
+                "metrics": scored.turns.get(pair.truth.number) or _NOTHING.copy(),
+                "answers": turn_answers(pair, result.measured),
             }
-            for (turn, answer), known in zip(pairs, given, strict=True)
+            for pair in pairs
         ],
         "pooled": pooled_json(scored.pooled, rules),
         "calls": counts,
@@ -110,16 +104,11 @@ def score_prepared(truth: Truth, result: Result, drafts: DraftScores | None = No
     }
 
 
-def _score(
-    truth: Truth, result: Result, pairs: Pairs, given: Sequence[Mapping[str, bytes]], drafts: DraftScores | None
-) -> Scored:
-    turns = {turn.number: _turn_values(turn, answer, result) for turn, answer in pairs}
-    for (turn, _), known in zip(pairs, given, strict=True):
-        for block, answers in known.items():
-            turns[turn.number][ACCURACIES[block]] = binary.binary_accuracy(turn.binary[block], answers)
-    pooled = {block: _tally(truth, block, given) if block in result.measured else None for block in BINARY_BLOCKS}
+def _score(truth: Truth, result: Result, pairs: Sequence[Pair], drafts: DraftScores | None) -> Scored:
+    turns = {pair.truth.number: _turn_values(pair, result) for pair in pairs}
+    pooled = {block: _tally(truth, block, pairs) if block in result.measured else None for block in BINARY_BLOCKS}
     if drafts is not None and "draft" in result.measured:
-        for turn, answer in pairs:
+        for turn, answer, _, _ in pairs:
             found = drafts.of(truth.conversation_id, turn.number, answer.draft)
             turns[turn.number].update(bertscore.turn_values(answer.draft is not None, turn.variants.keys(), found))
     columns = zip(*(values.values() for values in turns.values()), strict=True)
@@ -136,23 +125,37 @@ def _score(
     return Scored({**values, **whole.values}, turns, pooled, whole.complete)
 
 
-def _tally(truth: Truth, block: str, given: Sequence[Mapping[str, bytes]]) -> dict[str, binary.Confusion]:
-    right = (
-        binary.right_answers(turn.binary[block], known[block]) for turn, known in zip(truth.turns, given, strict=True)
-    )
-    return binary.tally(truth.cells[block], right)
+def _tally(truth: Truth, block: str, pairs: Iterable[Pair]) -> dict[str, binary.Confusion]:
+    answers = b"".join([pair.binary[block] for pair in pairs])
+    return binary.tally(truth.cells[block], [binary.right_answers(truth.binary[block], answers)])
 
 
-def _turn_values(truth: TruthTurn, answer: ResultTurn, result: Result) -> Values:
-    measured, tags = result.measured, truth.entry["tags"]
+# Files of a conversation come one after the other, and models often say the same of a turn.
+@lru_cache(maxsize=4096)
+def _tag_values(truth: TruthTurn, tags: tuple[PredictedTag, ...] | None) -> Values:
+    predicted = None if tags is None else emotion.as_tags(tags)
+    return emotion.turn_values(truth.entry["tags"], predicted, PANAS_SIMILARITY)
+
+
+@lru_cache(maxsize=4096)
+def _choice_values(truth: TruthTurn, letters: str) -> Values:
+    chosen = {index: letter for index, letter in zip(truth.indices, letters, strict=True) if letter != "-"}
+    return {
+        "pairwise_accuracy": pairwise.pairwise_accuracy(truth.winners, chosen),
+        "kendall_tau": pairwise.kendall_tau(truth.sides, truth.winners, chosen),
+    }
+
+
+def _turn_values(pair: Pair, result: Result) -> Values:
+    (truth, answer, letters, chosen), measured = pair, result.measured
     values: Values = _NOTHING.copy()
-    values["neutral_turn_share"] = emotion.neutral_turn_share(tags)
+    for block, given in letters.items():
+        values[ACCURACIES[block]] = binary.binary_accuracy(truth.binary[block], given)
+    values["neutral_turn_share"] = emotion.neutral_turn_share(truth.entry["tags"])
     if "tags" in measured:
-        predicted = None if answer.tags is None else emotion.as_tags((t.emotion, t.intensity) for t in answer.tags)
-        values.update(emotion.turn_values(tags, predicted, PANAS_SIMILARITY))
+        values.update(_tag_values(truth, answer.tags))
     if "pairwise" in measured:
-        values["pairwise_accuracy"] = pairwise.pairwise_accuracy(truth.winners, answer.pairwise)
-        values["kendall_tau"] = pairwise.kendall_tau(truth.sides, truth.winners, answer.pairwise)
+        values.update(_choice_values(truth, chosen))
     # Where drafts were not recorded at all, a vote shows that there was one.
     recorded = "draft" in measured
     has_draft = answer.draft is not None if recorded else bool(answer.voters)

@@ -64,18 +64,20 @@ class BertScoreSettings:
 
 @dataclass(slots=True)
 class Encoder:
-    """A loaded model, cut after its layer. `facts` say which one it is; texts are cut after `max_tokens`."""
+    """A loaded model, cut after its layer. `facts` say which one it is; texts are cut after `facts["max_tokens"]`."""
 
     facts: dict[str, Any]
-    max_tokens: int
     _tokenizer: Any = field(repr=False)
     _model: Any = field(repr=False)
-    _device: str = "cpu"
     cut: set[str] = field(default_factory=set, repr=False)
     """The texts of which only the beginning was read."""
 
-    def encode(self, texts: Sequence[str], told: Callable[[int], None] | None = None) -> list[Embedded]:
-        """The tokens of each text. `told` is called with the number of texts of a batch whenever one is done.
+    @property
+    def max_tokens(self) -> int:
+        return int(self.facts["max_tokens"])
+
+    def encode(self, texts: Sequence[str]) -> list[Embedded]:
+        """The tokens of each text.
 
         What a text yields depends on the others in the order of 1e-6, through the width of its batch. DataError where
         the model yields no numbers.
@@ -88,31 +90,30 @@ class Encoder:
             for row, place in enumerate(batch):
                 ids, own = tokenised[place]
                 found[place] = Embedded(_unit(hidden[row, : len(ids)]), own)
-            if told is not None:
-                told(len(batch))
         return [found[place] for place in range(len(texts))]
 
     def _tokens(self, text: str) -> tuple[list[int], Any]:
-        stripped = encodable(text).strip()
-        given = self._tokenizer(stripped, return_special_tokens_mask=True)
+        given = self._tokenizer(encodable(text).strip(), return_special_tokens_mask=True)
         if len(given["input_ids"]) > self.max_tokens:
             self.cut.add(text)
             given = self._tokenizer(
-                stripped, return_special_tokens_mask=True, truncation=True, max_length=self.max_tokens
+                encodable(text).strip(),
+                return_special_tokens_mask=True,
+                truncation=True,
+                max_length=self.max_tokens,
             )
-        return given["input_ids"], np.array(given["special_tokens_mask"], dtype=np.int64) == 0
+        return given["input_ids"], np.array(given["special_tokens_mask"]) == 0
 
     def _hidden(self, batch: Sequence[Sequence[int]]) -> Any:
         """(texts, tokens, size) as float32; what stands behind a text's own length is padding."""
-        torch = _library("torch")
-        longest = max(map(len, batch))
-        padding = self._tokenizer.pad_token_id or 0
-        ids = torch.tensor([[*one, *[padding] * (longest - len(one))] for one in batch], device=self._device)
-        seen = torch.tensor([[1] * len(one) + [0] * (longest - len(one)) for one in batch], device=self._device)
+        torch, device = import_module("torch"), self.facts["device"]
+        rows = [torch.tensor(ids, device=device) for ids in batch]
+        pad = torch.nn.utils.rnn.pad_sequence
+        ids = pad(rows, batch_first=True, padding_value=self._tokenizer.pad_token_id or 0)
+        seen = pad([torch.ones_like(row) for row in rows], batch_first=True)
         try:
             with torch.inference_mode():
-                hidden = self._model(input_ids=ids, attention_mask=seen).last_hidden_state
-                return hidden.float().cpu().numpy()
+                return self._model(input_ids=ids, attention_mask=seen).last_hidden_state.float().cpu().numpy()
         except RuntimeError as error:  # out of memory is one, on every device
             raise DataError(
                 f"{printable(str(self.facts['model']))} failed to read {len(batch)} texts for BERTScore "
@@ -137,14 +138,17 @@ def load_encoder(settings: BertScoreSettings) -> Encoder:
     such model to be had, or it is broken.
     """
     require_libraries()
-    _require_device(settings.device)
-    source, local = _source(settings.model)
-    published = PUBLISHED_LAYERS.get(source.rstrip("/").replace("\\", "/").rsplit("/", 1)[-1])
+    torch, transformers = import_module("torch"), import_module("transformers")
+    if settings.device not in ("cpu", "cuda"):
+        raise UsageError(f"There is no device {settings.device!r} for BERTScore; there are cpu and cuda.")
+    if settings.device == "cuda" and not torch.cuda.is_available():
+        raise UsageError("torch finds no CUDA device on this machine; leave --bertscore-device out to use the CPU.")
+    local = _is_folder(settings.model)
     with _quiet():
-        config, tokenizer = _found(source, local, _config_and_tokenizer)
-        layer = _layer(settings, published, int(getattr(config, "num_hidden_layers", 0) or 0))
+        config, tokenizer = _found(settings.model, local, _config_and_tokenizer)
+        layer = _layer(settings, int(getattr(config, "num_hidden_layers", 0) or 0))
         config.num_hidden_layers = layer  # what stands above is not even read
-        model = _found(source, local, lambda **options: _weights(config=config, **options))
+        model = _found(settings.model, local, lambda **options: _weights(config=config, **options))
     model = model.get_encoder() if getattr(config, "is_encoder_decoder", False) else model
     if len(tokenizer) > model.get_input_embeddings().num_embeddings:
         raise DataError(
@@ -152,42 +156,40 @@ def load_encoder(settings: BertScoreSettings) -> Encoder:
             "together; take another model for BERTScore."
         )
     model = model.float().eval().to(settings.device)
-    limit = _limit(tokenizer, config)
-    return Encoder(
-        _facts(settings, source, local, layer, limit, model, tokenizer), limit, tokenizer, model, settings.device
-    )
+    facts = {
+        "model": Path(settings.model).resolve().name if local else settings.model,
+        "from": "folder" if local else "hub",
+        "revision": None if local else getattr(model.config, "_commit_hash", None),
+        "sha256": _digest(model, tokenizer),
+        "layer": layer,
+        "idf": False,
+        "rescaled": False,
+        "max_tokens": _limit(tokenizer, config),
+        "device": settings.device,
+        "torch": str(torch.__version__),
+        "transformers": str(transformers.__version__),
+    }
+    return Encoder(facts, tokenizer, model)
 
 
-def _library(name: str) -> Any:
-    """A module of the extra, at the moment at which it is needed."""
-    return import_module(name)
+_HOW_TO_SAVE = "`hf download {} --local-dir FOLDER` makes one where there is a network."
 
 
-def _require_device(device: str) -> None:
-    if device not in ("cpu", "cuda"):
-        raise UsageError(f"There is no device {device!r} for BERTScore; there are cpu and cuda.")
-    if device == "cuda" and not _library("torch").cuda.is_available():
-        raise UsageError("torch finds no CUDA device on this machine; leave --bertscore-device out to use the CPU.")
-
-
-def _source(model: str) -> tuple[str, bool]:
-    """Where the model is taken from, and whether that is a folder."""
-    path = Path(model)
+def _is_folder(model: str) -> bool:
+    """Whether the model is in a folder, and not a name on the hub."""
+    path, how = Path(model), _HOW_TO_SAVE.format(DEFAULT_MODEL)
     if path.is_dir():
         if not (path / "config.json").is_file():
-            raise DataError(f"{printable(model)} holds no model: there is no config.json in it. {_how_to_save()}")
-        return str(path), True
+            raise DataError(f"{printable(model)} holds no model: there is no config.json in it. {how}")
+        return True
     if path.exists() or model.startswith((".", "/", "~", "\\")) or model.count("/") > 1 or "\\" in model:
-        raise DataError(f"There is no folder {printable(model)} to take a model for BERTScore from. {_how_to_save()}")
-    return model, False
+        raise DataError(f"There is no folder {printable(model)} to take a model for BERTScore from. {how}")
+    return False
 
 
-def _how_to_save(name: str = DEFAULT_MODEL) -> str:
-    return f"`hf download {shlex.quote(printable(name))} --local-dir FOLDER` makes one where there is a network."
-
-
-def _layer(settings: BertScoreSettings, published: int | None, available: int) -> int:
-    layer = published if settings.layer is None else settings.layer
+def _layer(settings: BertScoreSettings, available: int) -> int:
+    name = settings.model.rstrip("/").replace("\\", "/").rsplit("/", 1)[-1]
+    layer = PUBLISHED_LAYERS.get(name) if settings.layer is None else settings.layer
     if layer is None:
         raise UsageError(
             f"Which layer of {printable(settings.model)} to take is not published; name one of its {available} with "
@@ -198,26 +200,25 @@ def _layer(settings: BertScoreSettings, published: int | None, available: int) -
     return layer
 
 
-def _found(source: str, local: bool, take: Callable[..., Any]) -> Any:
+def _found(model: str, local: bool, take: Callable[..., Any]) -> Any:
     """What `take` takes: from the folder, from what this machine has of the hub, or from the hub."""
     try:
-        if local:
-            return take(name=source, local_files_only=True)
         try:
-            return take(name=source, local_files_only=True)
+            return take(name=model, local_files_only=True)
         except OSError:
-            return take(name=source, local_files_only=False)
+            if local:
+                raise
+            return take(name=model, local_files_only=False)
     except DataError:
         raise
     except Exception as error:  # every kind of broken file has an exception of its own, down to those of Rust
-        if local:
-            raise DataError(
-                f"The model in {printable(source)} cannot be loaded ({_reason(error)}); name another folder. "
-                f"{_how_to_save()}"
-            ) from error
+        name, reason = printable(model), _reason(error)
         raise DataError(
-            f"The model {printable(source)} is not on this machine and could not be fetched ({_reason(error)}). Give a "
-            f"folder that holds it with --bertscore-model; {_how_to_save(source)}"
+            f"The model in {name} cannot be loaded ({reason}); name another folder. "
+            f"{_HOW_TO_SAVE.format(DEFAULT_MODEL)}"
+            if local
+            else f"The model {name} is not on this machine and could not be fetched ({reason}). Give a folder that "
+            f"holds it with --bertscore-model; {_HOW_TO_SAVE.format(shlex.quote(name))}"
         ) from error
 
 
@@ -226,7 +227,7 @@ def _reason(error: Exception) -> str:
 
 
 def _config_and_tokenizer(name: str, **options: Any) -> tuple[Any, Any]:
-    transformers = _library("transformers")
+    transformers = import_module("transformers")
     # Without the explicit False, code of the model's own would be asked for on the terminal.
     config = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False, **options)
     if getattr(config, "model_type", None) in _SPACED:
@@ -241,7 +242,7 @@ def _config_and_tokenizer(name: str, **options: Any) -> tuple[Any, Any]:
 
 
 def _weights(name: str, config: Any, **options: Any) -> Any:
-    model, report = _library("transformers").AutoModel.from_pretrained(
+    model, report = import_module("transformers").AutoModel.from_pretrained(
         name, config=config, trust_remote_code=False, output_loading_info=True, **options
     )
     # What a file lacks is filled with chance. A pooler is not used here, and many models come without.
@@ -259,30 +260,8 @@ def _limit(tokenizer: Any, config: Any) -> int:
     positions = getattr(config, "max_position_embeddings", None)
     if isinstance(positions, int) and positions > 0 and config.model_type in _OFFSET:
         positions -= (config.pad_token_id or 0) + 1
-    stated = [
-        number
-        for number in (tokenizer.model_max_length, positions)
-        if isinstance(number, int) and 0 < number < _UNBOUNDED
-    ]
-    return min(stated, default=_NOT_STATED)
-
-
-def _facts(
-    settings: BertScoreSettings, source: str, local: bool, layer: int, limit: int, model: Any, tokenizer: Any
-) -> dict[str, Any]:
-    return {
-        "model": Path(source).resolve().name if local else source,
-        "from": "folder" if local else "hub",
-        "revision": None if local else getattr(model.config, "_commit_hash", None),
-        "sha256": _digest(model, tokenizer),
-        "layer": layer,
-        "idf": False,
-        "rescaled": False,
-        "max_tokens": limit,
-        "device": settings.device,
-        "torch": str(_library("torch").__version__),
-        "transformers": str(_library("transformers").__version__),
-    }
+    stated = (tokenizer.model_max_length, positions)
+    return min((n for n in stated if isinstance(n, int) and 0 < n < _UNBOUNDED), default=_NOT_STATED)
 
 
 def _digest(model: Any, tokenizer: Any) -> str:
@@ -297,14 +276,11 @@ def _digest(model: Any, tokenizer: Any) -> str:
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
     """The places of texts in batches of similar length; the longest come first, so that memory fails early."""
-    batch: list[int] = []
-    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
-        if batch and (len(batch) == _BATCH_TEXTS or (len(batch) + 1) * lengths[batch[0]] > _BATCH_TOKENS):
-            yield batch
-            batch = []
-        batch.append(place)
-    if batch:
-        yield batch
+    places = sorted(range(len(lengths)), key=lambda place: -lengths[place])
+    while places:
+        size = max(1, min(_BATCH_TEXTS, _BATCH_TOKENS // max(1, lengths[places[0]])))
+        yield places[:size]
+        places = places[size:]
 
 
 def _unit(vectors: Any) -> Any:
@@ -317,7 +293,7 @@ def _unit(vectors: Any) -> Any:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Without what the libraries say of their own doings; errors come as exceptions."""
-    library, hub = _library("transformers.utils.logging"), _library("huggingface_hub.utils.logging")
+    library, hub = import_module("transformers.utils.logging"), import_module("huggingface_hub.utils.logging")
     before, bars, hub_before = library.get_verbosity(), library.is_progress_bar_enabled(), hub.get_verbosity()
     library.set_verbosity(library.CRITICAL)
     library.disable_progress_bar()

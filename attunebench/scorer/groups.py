@@ -42,20 +42,19 @@ class ScoreOptions(TypedDict, total=False):
     seed: int
     resamples: int
     cluster: Cluster | None
+    """Intervals are over conversations, or over participants."""
     ci: Ci
+    """"bca": intervals are corrected for bias and skewness where that is defined."""
     rules: Rules
+    """"released" computes what the released scorer does, for comparison with published numbers."""
     judge_scale: JudgeScale | None
+    """The scale of the votes that count; None: where a model's results hold votes on both, the quality scale."""
 
 
 @dataclass(slots=True)
 class Resampling:
-    """The `ScoreOptions`, checked. Groups with equally many units share one weight matrix, and so their resamples.
-
-    Intervals are over conversations, or over participants with `cluster`; with `ci="bca"` they are corrected for bias
-    and skewness where that is defined. `judge_scale`: the scale of the votes that count; without it, where a model's
-    results hold votes on both, those on the quality scale. `rules` "released" computes what the released scorer does.
-    Raises UsageError for a value that does not exist.
-    """
+    """The `ScoreOptions`, checked; UsageError for a value that does not exist. Groups with equally many units share one
+    weight matrix, and so their resamples."""
 
     seed: int = 0
     resamples: int = 10_000

@@ -10,16 +10,17 @@ import gc
 import os
 import signal
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attunebench.results.folder import NoResult, read_result
+from attunebench.results.folder import read_result
 from attunebench.results.schema import Result
-from attunebench.scorer.assembling import Scored, Unknown, score_one
+from attunebench.scorer.assembling import Outcome, Scored, score_one
 from attunebench.scorer.closeness import DraftScores
 from attunebench.scorer.groups import Columns, Resampling
 from attunebench.scorer.truth import Truth
@@ -32,15 +33,12 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 File = tuple[Path, str]
-Outcome = Scored | Unknown | NoResult
 
 FILES_PER_PROCESS = 250
 """With fewer files for each, starting a process takes longer than it saves."""
 _MOST_PROCESSES = 16
 _CHUNK = 32
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-_AHEAD = 3
-"""Chunks that are under way for each process: enough that none waits, and few enough to bound the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,6 @@ class Scorers:
 
     def __init__(self, task: Task, processes: int) -> None:
         self._task = task
-        self._processes = processes
         # A process for each core leaves none for threads of BLAS, which wait for each other by spinning.
         self._set = [name for name in _THREADS if processes > 1 and name not in os.environ]
         os.environ.update(dict.fromkeys(self._set, "1"))
@@ -86,44 +83,33 @@ class Scorers:
 
     def score(self, files: Sequence[File]) -> Iterator[Outcome]:
         """The outcome of each file, in their order."""
-        under_way: deque[tuple[Sequence[File], Future[list[Outcome]] | None]] = deque()
-        for start in range(0, len(files), _CHUNK):
-            chunk = files[start : start + _CHUNK]
-            under_way.append((chunk, self._submit(_score_files, chunk)))
-            if len(under_way) > self._processes * _AHEAD or self._executor is None:
-                yield from self._result(_score_files, *under_way.popleft())
-        while under_way:
-            yield from self._result(_score_files, *under_way.popleft())
+        chunks = [files[start : start + _CHUNK] for start in range(0, len(files), _CHUNK)]
+        return chain.from_iterable(self._map(_score_files, chunks))
 
     def estimate(self, columns: Sequence[Columns | None]) -> Iterator[dict[str, Aggregate]]:
         """The estimates of each group, in their order; the processes begin at once."""
-        under_way = [(group, self._submit(_estimate, group)) for group in columns]
-        return (self._result(_estimate, group, future) for group, future in under_way)
+        return self._map(_estimate, columns)
 
-    def _submit(self, work: Callable[[Task, Item], Made], item: Item) -> Future[Made] | None:
-        """None where this process has to do it itself."""
-        if self._executor is None:
-            return None
-        try:
-            return self._executor.submit(_in_process, work, item)
-        except (OSError, RuntimeError):  # no process can be started (any more), or one has died
-            self._give_up()
-            return None
+    def _map(self, work: Callable[[Task, Item], Made], items: Sequence[Item]) -> Iterator[Made]:
+        """The work on each item: begun by the processes at once, and done here where there are none (any more)."""
+        made: Iterator[Made] = iter(())
+        if self._executor is not None:
+            with suppress(OSError, RuntimeError):  # no process can be started, or one has died
+                made = self._executor.map(partial(_in_process, work), items)
+        return self._finished(work, items, made)
 
-    def _result(self, work: Callable[[Task, Item], Made], item: Item, future: Future[Made] | None) -> Made:
-        from concurrent.futures import BrokenExecutor, CancelledError
+    def _finished(
+        self, work: Callable[[Task, Item], Made], items: Sequence[Item], made: Iterator[Made]
+    ) -> Iterator[Made]:
+        from concurrent.futures import BrokenExecutor
 
-        if future is not None:
-            try:
-                return future.result()
-            except (BrokenExecutor, CancelledError):  # killed for its memory, say: nothing of its chunk is lost
-                self._give_up()
-        return work(self._task, item)
-
-    def _give_up(self) -> None:
-        executor, self._executor = self._executor, None
-        if executor is not None:
-            executor.shutdown(wait=False, cancel_futures=True)
+        done = 0
+        with suppress(BrokenExecutor):  # a process was killed for its memory, say: nothing of its chunk is lost
+            for one in made:
+                done += 1
+                yield one
+        for item in items[done:]:
+            yield work(self._task, item)
 
 
 def _executor(task: Task, processes: int) -> ProcessPoolExecutor | None:
@@ -169,6 +155,10 @@ def _score_files(task: Task, files: Sequence[File]) -> list[Outcome]:
     return [_outcome(task, path, name) for path, name in files]
 
 
+def _estimate(task: Task, columns: Columns | None) -> dict[str, Aggregate]:
+    return task.resampling.estimate(columns)
+
+
 def _outcome(task: Task, path: Path, name: str) -> Outcome:
     result = read_result(path, name)
     if not isinstance(result, Result):
@@ -177,7 +167,3 @@ def _outcome(task: Task, path: Path, name: str) -> Outcome:
     if task.as_lines and isinstance(scored, Scored):
         scored.entry = line_of(scored.entry)
     return scored
-
-
-def _estimate(task: Task, columns: Columns | None) -> dict[str, Aggregate]:
-    return task.resampling.estimate(columns)

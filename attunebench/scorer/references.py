@@ -10,9 +10,11 @@ is predicted for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import combinations
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +22,6 @@ from numpy.typing import NDArray
 from attunebench.constants import (
     BRANCHES,
     FOLLOW_UP_OPTIONS,
-    PAIRWISE_QUESTION_TEXT,
     PANAS_ITEMS,
     PANAS_SIMILARITY,
     Q1_OPTIONS,
@@ -43,21 +44,27 @@ from attunebench.scorer.answers import RATES
 from attunebench.scorer.conversation import score_prepared
 from attunebench.scorer.groups import Resampling, columns_of, numbers_of
 from attunebench.scorer.truth import QUESTIONS, Ground
-from attunebench.scores.schema import BASE_RATE, EMPTY_TAGS, GroundTruthEntry, Reference, TurnTruth
+from attunebench.scores.schema import BASE_RATE, EMPTY_TAGS, GroundTruthEntry, Reference
 
-T = TypeVar("T")
-Credits = NDArray[np.int64]
-"""(conversations, items, candidates): what each candidate answer earns in a conversation, in whole units."""
-Choices = NDArray[np.intp]
-"""(conversations, items): the chosen candidate, −1 where no other conversation says anything."""
+Item = tuple[Any, ...]
+"""What is answered: its kind, and which one of it. For `_BY_KIND`, all items that share all but the last part decide
+where the others' labels of this one do not."""
 
 _UNITS = 10**9
-_PAIRS = tuple(combinations(VARIANTS, 2))
-_PAIRWISE = tuple(PAIRWISE_QUESTION_TEXT)
-_ITEMS = tuple(item.lower() for item in PANAS_ITEMS)
+_BY_KIND = frozenset(("observed", "preferred", "winner", "strength"))
+_YES_NO = ("yes", "no")
+_SCALE, _TOTALS = tuple(map(float, range(1, 8))), tuple(map(float, range(10, 71)))
 _TAG_SETS = tuple(emotion.as_tags((item, None) for item in items) for items in ((), *zip(PANAS_ITEMS, strict=True)))
-_GOAL_SETS = tuple(goals for size in range(len(Q1_OPTIONS) + 1) for goals in combinations(Q1_OPTIONS, size))
-_FOLLOW_UPS: tuple[tuple[str, ...], ...] = ((), *((option,) for option in FOLLOW_UP_OPTIONS))
+_WIDE: Mapping[str, tuple[Sequence[Any], Callable[[Any, Any], float | None]]] = {
+    "q1": (
+        tuple(goals for size in range(len(Q1_OPTIONS) + 1) for goals in combinations(Q1_OPTIONS, size)),
+        questions.q1_goals,
+    ),
+    "q2": (Q2_OPTIONS, questions.same_option),
+    "q3": (Q3_OPTIONS, questions.same_option),
+    "follow_up": (((), *((option,) for option in FOLLOW_UP_OPTIONS)), questions.q3_follow_up),
+}
+"""Question after the conversation → the candidates for its answer, and how they are scored."""
 _OF_THE_DATA = {"neutral_turn_share"}
 _OF_TAGS = {*(card.id for card in emotion.CARDS), "emotion_tracking"} - _OF_THE_DATA
 
@@ -109,28 +116,50 @@ def empty_tag_results(facts: Iterable[GroundTruthEntry]) -> list[Result]:
 
 def base_rate_results(facts: Sequence[GroundTruthEntry]) -> list[Result]:
     """A result for each conversation, made of the labels of all others; what no other one tells is not answered."""
-    observed = _likely_answers([[turn["observed"] for turn in fact["turns"]] for fact in facts])
-    preferred = _likely_answers([[turn["preferred"] for turn in fact["turns"]] for fact in facts])
-    winners = _likely_winners(facts)
-    tags = _likely_tags(facts)
-    panas, wide = _likely_panas(facts), _likely_wide(facts)
-    measured = frozenset({*TURN_BLOCKS, *WIDE_BLOCKS} - {"draft"})
-    made = []
-    for row, fact in enumerate(facts):
-        turns = tuple(
-            ResultTurn(
-                turn["turnNumber"],
-                tags=tags[row],
-                binary_om=observed[row],
-                binary_hp=preferred[row],
-                binary_om_hp=observed[row],
-                binary_hp_hp=preferred[row],
-                pairwise=_letters(turn, winners[row]),
-            )
-            for turn in fact["turns"]
+    best = _best_of_others(facts)
+    return [_base_rate(fact, {item: places[row] for item, places in best.items()}) for row, fact in enumerate(facts)]
+
+
+def _base_rate(fact: GroundTruthEntry, best: Mapping[Item, int]) -> Result:
+    """`best`: item → place of its best candidate, −1 where the others do not tell."""
+
+    def likely(candidates: Sequence[Any], *item: Any) -> Any:
+        place = best.get(item, best.get(item[:-1], -1))
+        return None if place < 0 else candidates[place]
+
+    def answers(candidates: Sequence[Any], kind: str, names: Iterable[str]) -> dict[str, Any]:
+        found = {name: likely(candidates, kind, name) for name in names}
+        return {name: answer for name, answer in found.items() if answer is not None}
+
+    observed, preferred = (answers(_YES_NO, side, QUESTIONS) for side in ("observed", "preferred"))
+    tags = likely(_TAG_SETS, "tags")
+    turns = tuple(
+        ResultTurn(
+            turn["turnNumber"],
+            tags=None if tags is None else tuple(PredictedTag(n, likely(_SCALE, "strength", n)) for n in tags),
+            binary_om=observed,
+            binary_hp=preferred,
+            binary_om_hp=observed,
+            binary_hp_hp=preferred,
+            pairwise={
+                str(index): "A" if winner == a else "B"
+                for index, (question, a, b, _) in enumerate(turn["comparisons"])
+                if (winner := likely(_pair(a, b), "winner", _pair(a, b), question)) is not None
+            },
         )
-        made.append(_result(fact, BASE_RATE, turns=turns, measured=measured, panas=panas[row], wide=wide[row]))
-    return made
+        for turn in fact["turns"]
+    )
+    totals = answers(_TOTALS, "total", ("positive", "negative"))  # count only where items are not told
+    panas = PredictedPanas(answers(_SCALE, "panas", (item.lower() for item in PANAS_ITEMS)), **totals)
+    wide = {name: likely(candidates, name) for name, (candidates, _) in _WIDE.items()}
+    return _result(
+        fact,
+        BASE_RATE,
+        turns=turns,
+        measured=frozenset({*TURN_BLOCKS, *WIDE_BLOCKS} - {"draft"}),
+        panas=panas,
+        wide=PredictedWide(**wide, four_branch=answers(_SCALE, "branch", BRANCHES)),
+    )
 
 
 def _result(fact: GroundTruthEntry, name: str, **answers: Any) -> Result:
@@ -161,160 +190,84 @@ def _reference(
     }
 
 
-def best_of_others(credit: Credits, given: NDArray[np.int64], general: Credits | None = None) -> Choices:
-    """For each conversation and item the candidate with the highest credit over all other conversations.
-
-    `given` (conversations, items) counts the labels behind the credit. Ties go to `general`, credit for items as a
-    whole, then to the earlier candidate.
-    """
-    others = credit.sum(axis=0) - credit
-    best = others == others.max(axis=-1, keepdims=True)
-    unknown = given.sum(axis=0) == given
-    if general is not None:
-        whole = general.sum(axis=0) - general
-        best = np.where(best, whole, np.iinfo(np.int64).min)
-        unknown &= ~whole.any(axis=-1)
-    return np.where(unknown, -1, best.argmax(axis=-1))
-
-
-def _likely_answers(letters: Sequence[Sequence[str]]) -> list[dict[str, str]]:
-    """Per conversation: question → the more frequent answer; a question that nobody else has goes by all questions."""
-    credit = np.zeros((len(letters), len(QUESTIONS), 2), dtype=np.int64)
-    for row, turns in enumerate(letters):
-        told = np.frombuffer("".join(turns).encode(), dtype=np.uint8).reshape(len(turns), len(QUESTIONS))
-        credit[row] = np.stack([(told == ord(letter)).sum(axis=0) for letter in "yn"], axis=-1)
-    chosen = best_of_others(credit, credit.sum(axis=-1), credit.sum(axis=1, keepdims=True))
-    return [
-        {question: ("yes", "no")[which] for question, which in zip(QUESTIONS, row, strict=True) if which >= 0}
-        for row in chosen.tolist()
-    ]
-
-
-def _likely_winners(facts: Sequence[GroundTruthEntry]) -> list[dict[tuple[str, str, str], str]]:
-    """Per conversation: (question, two variants) → the one that won more often; a new question goes by the variants."""
-    credit = np.zeros((len(facts), len(_PAIRWISE), len(_PAIRS), 2), dtype=np.int64)
+def _best_of_others(facts: Sequence[GroundTruthEntry]) -> dict[Item, list[int]]:
+    """Item → for each conversation the place of the candidate with the highest credit over all other conversations,
+    −1 where none of them tells. Ties go to the earlier candidate."""
+    earned: dict[Item, tuple[list[int], list[Sequence[int]]]] = defaultdict(lambda: ([], []))
     for row, fact in enumerate(facts):
-        for question, a, b, winner in (comparison for turn in fact["turns"] for comparison in turn["comparisons"]):
-            if winner is not None:
-                pair = _pair(a, b)
-                won = pair.index(a if winner == "A" else b)
-                credit[row, _PAIRWISE.index(str(question)), _PAIRS.index(pair), won] += 1
-    chosen = best_of_others(credit, credit.sum(axis=-1), credit.sum(axis=1, keepdims=True))
-    return [
-        {
-            (question, *pair): pair[row[q][p]]
-            for q, question in enumerate(_PAIRWISE)
-            for p, pair in enumerate(_PAIRS)
-            if row[q][p] >= 0
-        }
-        for row in chosen.tolist()
-    ]
-
-
-def _pair(a: str | None, b: str | None) -> tuple[str, str]:
-    """Two variants in the order of the three."""
-    first, second = sorted((str(a), str(b)), key=VARIANTS.index)
-    return first, second
-
-
-def _letters(turn: TurnTruth, winners: Mapping[tuple[str, str, str], str]) -> dict[str, str]:
-    letters = {}
-    for index, (question, a, b, _winner) in enumerate(turn["comparisons"]):
-        likely = winners.get((str(question), *_pair(a, b)))
-        if likely is not None:
-            letters[str(index)] = "A" if likely == a else "B"
-    return letters
-
-
-def _likely_tags(facts: Sequence[GroundTruthEntry]) -> list[tuple[PredictedTag, ...] | None]:
-    """Per conversation nothing or one emotion at its median strength, whichever tracks best (mean of F1 and VA)."""
-    told = [[turn["tags"] for turn in fact["turns"] if turn["tags"] is not None] for fact in facts]
-    credit, given = _credit(told, _TAG_SETS, _tracking)
-    strengths: Credits = np.zeros((len(facts), len(PANAS_ITEMS), 7), dtype=np.int64)
-    for row, turns in enumerate(told):
-        for name, strength in (tag for tags in turns for tag in tags.items()):
-            if strength is not None:
-                strengths[row, PANAS_ITEMS.index(name)] -= _distances(strength, 1, 7)
-    typical = best_of_others(strengths, np.abs(strengths).sum(axis=-1), strengths.sum(axis=1, keepdims=True))
-    found: list[tuple[PredictedTag, ...] | None] = []
-    for row, which in enumerate(best_of_others(credit, given)[:, 0].tolist()):
-        if which <= 0:
-            found.append(None if which < 0 else ())
-        else:
-            strength = int(typical[row, which - 1])
-            found.append((PredictedTag(PANAS_ITEMS[which - 1], None if strength < 0 else float(strength + 1)),))
+        for item, credit in _credits(fact):
+            for key in (item, item[:-1]) if item[0] in _BY_KIND else (item,):
+                earned[key][0].append(row)
+                earned[key][1].append(credit)
+    others: dict[Item, NDArray[np.int64]] = {}
+    known: dict[Item, NDArray[np.bool_]] = {}
+    for item, (rows, credits) in earned.items():
+        table = np.zeros((len(facts), len(credits[0])), dtype=np.int64)
+        np.add.at(table, rows, np.array(credits, dtype=np.int64))
+        told = np.bincount(rows, minlength=len(facts)) > 0
+        others[item], known[item] = table.sum(axis=0) - table, told.sum() > told
+    found = {}
+    for item, credit_of_others in others.items():
+        best, is_known = credit_of_others == credit_of_others.max(axis=1, keepdims=True), known[item]
+        if item[0] in _BY_KIND and (kind := item[:-1]) in others:
+            best = np.where(best, others[kind], np.iinfo(np.int64).min)
+            is_known = is_known | known[kind]
+        found[item] = np.where(is_known, best.argmax(axis=1), -1).tolist()
     return found
 
 
-def _tracking(turns: Sequence[emotion.Tags], predicted: emotion.Tags) -> float | None:
-    values = [
+def _credits(fact: GroundTruthEntry) -> Iterator[tuple[Item, Sequence[int]]]:
+    """What each candidate for each item that a conversation tells earns there, in whole units: yes and no, the variants
+    of a pair, and the numbers of a scale are credited by count or by nearness, all else by its metric."""
+    turns, wide, panas = fact["turns"], fact["wide"], fact["post_panas"]
+    for side in ("observed", "preferred"):
+        columns = zip(*(turn[side] for turn in turns), strict=True)
+        for question, letters in zip(QUESTIONS, columns, strict=False):
+            if any(counts := (letters.count("y"), letters.count("n"))):
+                yield (side, question), counts
+    for asked, a, b, winner in (comparison for turn in turns for comparison in turn["comparisons"]):
+        if winner is not None:
+            pair = _pair(a, b)
+            yield ("winner", pair, asked), [variant == (a if winner == "A" else b) for variant in pair]
+    tags = [turn["tags"] for turn in turns if turn["tags"] is not None]
+    if tags:
+        yield ("tags",), [round(_UNITS * _tracking(tags, candidate)) for candidate in _TAG_SETS]
+    ratings = [
+        *(("strength", *tag, _SCALE) for each in tags for tag in each.items()),
+        *(("panas", *rated, _SCALE) for rated in panas["items"].items()),
+        *(("branch", *rated, _SCALE) for rated in wide["four_branch"].items()),
+        *(("total", side, panas[side], _TOTALS) for side in ("positive", "negative")),
+    ]
+    for kind, name, rating, scale in ratings:
+        if rating is not None:
+            yield (kind, name), _nearness(rating, scale)
+    for name in _WIDE:
+        answer: Any = wide[name]  # type: ignore[literal-required]
+        if earned := _wide_credits(name, tuple(answer) if isinstance(answer, list) else answer):
+            yield (name,), earned
+
+
+@lru_cache(maxsize=1024)
+def _nearness(rating: float, scale: Sequence[float]) -> list[int]:
+    """Of each number of a scale, in thousandths; the nearest to all ratings is their median."""
+    return [-abs(round(1000 * number) - round(1000 * rating)) for number in scale]
+
+
+@lru_cache(maxsize=1024)
+def _wide_credits(name: str, truth: Any) -> list[int]:
+    candidates, metric = _WIDE[name]
+    values = [metric(truth, candidate) for candidate in candidates]
+    return [] if None in values else [round(_UNITS * (value or 0)) for value in values]
+
+
+def _pair(a: str | None, b: str | None) -> tuple[str, ...]:
+    """Two variants in the order of the three."""
+    return tuple(sorted((str(a), str(b)), key=VARIANTS.index))
+
+
+def _tracking(turns: Sequence[emotion.Tags], predicted: emotion.Tags) -> float:
+    """How well tags track those of a conversation's turns: the mean of F1 and VA."""
+    pairs = (
         (emotion.emotion_f1(tags, predicted), emotion.emotion_va(tags, predicted, PANAS_SIMILARITY)) for tags in turns
-    ]
-    return sum((f1 or 0) + (va or 0) for f1, va in values) / 2 / len(values) if values else None
-
-
-def _likely_panas(facts: Sequence[GroundTruthEntry]) -> list[PredictedPanas]:
-    """Median ratings after the talk; totals count only where items are not told (items beat totals)."""
-    items = _typical([fact["post_panas"]["items"] for fact in facts], _ITEMS, 1, 7)
-    sides = [{"positive": fact["post_panas"]["positive"], "negative": fact["post_panas"]["negative"]} for fact in facts]
-    totals = _typical(sides, ("positive", "negative"), 10, 70)
-    return [
-        PredictedPanas(rated, side.get("positive"), side.get("negative"))
-        for rated, side in zip(items, totals, strict=True)
-    ]
-
-
-def _likely_wide(facts: Sequence[GroundTruthEntry]) -> list[PredictedWide]:
-    wide = [fact["wide"] for fact in facts]
-    answers = zip(
-        _best([answer["q1"] for answer in wide], _GOAL_SETS, questions.q1_goals),
-        _best([answer["q2"] for answer in wide], Q2_OPTIONS, questions.same_option),
-        _best([answer["q3"] for answer in wide], Q3_OPTIONS, questions.same_option),
-        _best([answer["follow_up"] for answer in wide], _FOLLOW_UPS, questions.q3_follow_up),
-        _typical([answer["four_branch"] for answer in wide], BRANCHES, 1, 7),
-        strict=True,
     )
-    return [PredictedWide(*answer) for answer in answers]
-
-
-def _best(truths: Sequence[Any], candidates: Sequence[T], metric: Callable[[Any, Any], float | None]) -> list[T | None]:
-    """Per conversation the candidate by which the others' answers score best; None where no other has one."""
-    chosen = best_of_others(*_credit(truths, candidates, metric))[:, 0].tolist()
-    return [None if which < 0 else candidates[which] for which in chosen]
-
-
-def _credit(
-    truths: Sequence[Any], candidates: Sequence[Any], metric: Callable[[Any, Any], float | None]
-) -> tuple[Credits, NDArray[np.int64]]:
-    """What each candidate earns as the one item of a conversation, and whether there is truth for it at all."""
-    known: dict[str, list[int] | None] = {}
-    credit = np.zeros((len(truths), 1, len(candidates)), dtype=np.int64)
-    given = np.zeros((len(truths), 1), dtype=np.int64)
-    for row, truth in enumerate(truths):
-        key = repr(truth)
-        if key not in known:
-            values = [metric(truth, candidate) for candidate in candidates]
-            known[key] = None if None in values else [round(_UNITS * (value or 0)) for value in values]
-        if (earned := known[key]) is not None:
-            credit[row, 0], given[row, 0] = earned, 1
-    return credit, given
-
-
-def _typical(rated: Sequence[Mapping[str, float | None]], names: Sequence[str], low: int, high: int) -> list[Any]:
-    """Per conversation: name → the whole number nearest to all others' ratings, their median; unrated names are out."""
-    credit = np.zeros((len(rated), len(names), high - low + 1), dtype=np.int64)
-    given = np.zeros((len(rated), len(names)), dtype=np.int64)
-    for row, ratings in enumerate(rated):
-        for column, name in enumerate(names):
-            if (rating := ratings.get(name)) is not None:
-                credit[row, column], given[row, column] = -_distances(rating, low, high), 1
-    return [
-        {name: float(low + which) for name, which in zip(names, row, strict=True) if which >= 0}
-        for row in best_of_others(credit, given).tolist()
-    ]
-
-
-def _distances(rating: float, low: int, high: int) -> NDArray[np.int64]:
-    """Of a rating from each whole number of its scale, in thousandths."""
-    distances: NDArray[np.int64] = np.abs(np.arange(low, high + 1) * 1000 - round(1000 * rating))
-    return distances
+    return sum((f1 or 0) + (va or 0) for f1, va in pairs) / 2 / len(turns)

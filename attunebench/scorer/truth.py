@@ -6,9 +6,9 @@ a conversation are kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import islice
 from typing import Any
 
 from attunebench.coerce import MOST, in_range, text
@@ -36,27 +36,27 @@ QUESTIONS = tuple(BINARY_CATEGORY)
 """The binary questions in the order of the strings of letters."""
 _SIDES: dict[Side, Block] = {side: block for block, side in TRUTH_OF_BLOCK.items()}
 """Side of the labels → a block of answers that is about it."""
-_LETTERS, _NEITHER = {"yes": ord("y"), "no": ord("n")}, ord("-")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TruthTurn:
     """The labels of one turn. Comparisons go by their index, as text.
 
-    `binary`: block → a letter for each question of `order`; `preferred`: question → "yes" | "no"; `assignment`: of the
-    comparisons that were
-    asked, {"A": variant, "B": variant}; `sides`, `winners`: variants and letter of those with a winner; `wins`: variant
-    → how many of these it won; `variants`: variant → the tokens of its text.
+    `binary`: block → a letter for each question of `blank`; `preferred`: question → "yes" | "no"; `assignment`: of the
+    comparisons that were asked, {"A": variant, "B": variant}; `indices`: of all comparisons; `sides`, `winners`:
+    variants and letter of those with a winner; `wins`: variant → how many of these it won; `variants`: variant → the
+    tokens of its text.
     """
 
     entry: TurnTruth
-    order: tuple[str, ...]
-    """The `QUESTIONS`, and behind them those of the turn that the codebook does not know."""
+    blank: Mapping[str, str]
+    """Question → "-": the `QUESTIONS`, and behind them those of the turn that the codebook does not know."""
     binary: Mapping[str, bytes]
     preferred: Mapping[str, str]
     questions: frozenset[str]
     """The binary questions that were asked, whichever side of their truth is known."""
     assignment: Mapping[str, Mapping[str, str]]
+    indices: tuple[str, ...]
     sides: Mapping[str, tuple[str, str]]
     winners: Mapping[str, str]
     wins: Mapping[str, int]
@@ -73,6 +73,8 @@ class Truth:
 
     entry: GroundTruthEntry
     turns: tuple[TruthTurn, ...]
+    binary: Mapping[str, bytes]
+    """Block → the letters of all turns."""
     cells: Mapping[str, Cells]
     """Block → the questions of all turns by category."""
     source_sha256: str = ""
@@ -114,6 +116,7 @@ def prepare(conversation: Conversation, rules: Rules = "attunebench") -> Truth:
     return Truth(
         entry=entry,
         turns=turns,
+        binary={block: b"".join(turn.binary[block] for turn in turns) for block in TRUTH_OF_BLOCK},
         cells={block: cells[side] for block, side in TRUTH_OF_BLOCK.items()},
         source_sha256=conversation.source_sha256,
         asked_sha256=conversation.asked_sha256,
@@ -145,9 +148,10 @@ def truth_entry(conversation: Conversation) -> GroundTruthEntry:
     }
 
 
-def letters(answers: Mapping[str, str | None], order: Sequence[str]) -> bytes:
-    """A letter for each question: y, n, or - for neither."""
-    return bytes(map(_LETTERS.get, map(answers.get, order), repeat(_NEITHER)))  # type: ignore[arg-type]
+def letters(answers: Mapping[str, str], blank: Mapping[str, str]) -> bytes:
+    """A letter for each question of `blank`: y, n, or what stands there for those without a yes or no."""
+    words = "".join(islice({**blank, **answers}.values(), len(blank)))  # a question that it lacks comes behind
+    return words.replace("yes", "y").replace("no", "n").encode()
 
 
 def panas_state(state: Panas | PredictedPanas) -> PanasState:
@@ -181,15 +185,16 @@ def _turn(turn: Turn, entry: TurnTruth) -> TruthTurn:
     asked = {str(index): c for index, c in enumerate(turn.comparisons) if c.a in texts and c.b in texts}
     sides: dict[str, tuple[str, str]] = {index: (c.a, c.b) for index, c in asked.items() if c.winner is not None}
     winners: dict[str, str] = {index: c.winner for index, c in asked.items() if c.winner is not None}
-    order = tuple(dict.fromkeys((*QUESTIONS, *(judged.question_id for judged in turn.judgements))))
+    order = dict.fromkeys((*QUESTIONS, *(judged.question_id for judged in turn.judgements)))
     labels: dict[Side, bytes] = {side: _labels(turn, side, order) for side in _SIDES}
     return TruthTurn(
         entry=entry,
-        order=order,
+        blank=dict.fromkeys(order, "-"),
         binary={block: labels[side] for block, side in TRUTH_OF_BLOCK.items()},
         preferred={j.question_id: j.preferred for j in turn.judgements if j.preferred in ("yes", "no")},
         questions=frozenset(turn.applicable_questions),
         assignment={index: {"A": c.a, "B": c.b} for index, c in asked.items()},
+        indices=tuple(map(str, range(len(turn.comparisons)))),
         sides=sides,
         winners=winners,
         wins=dict(zip(VARIANTS, wins(sides, winners), strict=True)),
@@ -197,15 +202,17 @@ def _turn(turn: Turn, entry: TurnTruth) -> TruthTurn:
     )
 
 
-def _labels(turn: Turn, side: Side, order: Sequence[str]) -> bytes:
-    return letters({judged.question_id: getattr(judged, side) for judged in turn.judgements}, order).replace(b"-", b".")
+def _labels(turn: Turn, side: Side, order: Iterable[str]) -> bytes:
+    labels = {judged.question_id: getattr(judged, side) for judged in turn.judgements}
+    known = {question: label for question, label in labels.items() if label in ("yes", "no")}
+    return letters(known, dict.fromkeys(order, "."))
 
 
 def _cells(turns: Iterable[TruthTurn], block: str) -> Cells:
     return cells_of(
         (BINARY_CATEGORY.get(question, UNCATEGORISED), letter)
         for turn in turns
-        for question, letter in zip(turn.order, turn.binary[block].decode(), strict=True)
+        for question, letter in zip(turn.blank, turn.binary[block].decode(), strict=True)
     )
 
 

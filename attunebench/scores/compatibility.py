@@ -237,23 +237,13 @@ def _coverage(study: ScoreTable) -> Iterator[Finding]:
         counts, shared = table.sum(axis=0), int(table.all(axis=1).sum())
         if len(columns) < 2 or (counts == shared).all():
             continue
-        groups = [study.groups[column] for column in columns]
-        few = [f"{g.label} {count}" for g, count in zip(groups, counts, strict=True) if count < counts.max()]
+        labels = [study.groups[column].label for column in columns]
+        few = [f"{label} {count}" for label, count in zip(labels, counts, strict=True) if count < counts.max()]
         sentence = (
             f"Not everyone was scored on the same conversations ({mode}): {listed(few) or 'different ones'} of up to "
-            f"{int(table.any(axis=1).sum())}; {shared} are common to all.{_without(table, groups, shared)}"
+            f"{int(table.any(axis=1).sum())}; {shared} are common to all."
         )
         yield Finding("warn", sentence)
-
-
-def _without(table: np.ndarray[Any, np.dtype[np.bool_]], groups: Sequence[Group], shared: int) -> str:
-    """Whose absence would leave markedly more conversations in common, if it is one group's doing."""
-    if len(groups) < 3:
-        return ""
-    gains = [int(np.delete(table, column, axis=1).all(axis=1).sum()) for column in range(len(groups))]
-    best = int(np.argmax(gains))
-    enough = gains[best] >= max(1, 1.25 * shared)
-    return f" Without {groups[best].label} there would be {gains[best]}." if enough else ""
 
 
 def _unanswered(study: ScoreTable) -> Iterator[Finding]:

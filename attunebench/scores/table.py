@@ -6,10 +6,10 @@ NaN is undefined, not measured or not there; it is never 0. Epochs of a conversa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from attunebench.errors import UsageError
 from attunebench.metrics.registry import Rules
 from attunebench.published import rules_of
-from attunebench.scores.columns import Tables, averaged
 from attunebench.scores.schema import TRUTH_OF_BLOCK as TRUTH_OF_BLOCK
 from attunebench.scores.schema import Block as Block
-from attunebench.scores.schema import ConversationEntry, GroundTruthEntry
+from attunebench.scores.schema import ConversationEntry, GroundTruthEntry, TurnEntry
 from attunebench.scores.schema import Side as Side
 
 if TYPE_CHECKING:
@@ -40,10 +39,6 @@ def _table(otherwise: float) -> Floats:
 
 _GAP_IF_NONE = _table(np.nan)
 _WRONG_IF_NONE = _table(-1.0)
-
-
-def _read(letters: str, meaning: Floats) -> Floats:
-    return meaning[np.frombuffer(letters.encode("ascii", "replace"), dtype=np.uint8)]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -101,6 +96,23 @@ class ReferenceValues:
     values: Mapping[str, Floats]
 
 
+@dataclass(frozen=True, slots=True)
+class _Matrix:
+    """Values of one group: (rows, columns), NaN where there is none; rows that stand several times are averaged."""
+
+    rows: Mapping[Hashable, int]
+    columns: Mapping[str, int]
+    values: Floats
+
+    def column(self, name: str, keys: Sequence[Hashable]) -> Floats:
+        """One column for these rows, NaN for a row or a column that is not there."""
+        if name not in self.columns or not self.rows:
+            return np.full(len(keys), np.nan)
+        places = np.array([self.rows.get(key, -1) for key in keys], dtype=np.intp)
+        found: Floats = np.where(places < 0, np.nan, self.values[places, self.columns[name]])
+        return found
+
+
 @dataclass(frozen=True, repr=False)
 class ScoreTable:
     """One or more scores files over one ground truth, as arrays.
@@ -123,16 +135,13 @@ class ScoreTable:
     """Position of a file → conversations that it was scored on with other labels than those in `ground_truth`."""
     unlabelled: frozenset[int] = frozenset()
     """Positions of files that do not keep the labels that they were scored on: those of an older version."""
-    _tables: Tables = field(default_factory=lambda: Tables({}), repr=False, compare=False)
+    _made: dict[tuple[str, tuple[str, str, str]], Any] = field(default_factory=dict, repr=False, compare=False)
+    """Entries and matrices of a group, made once for all studies that are cut from the same scores."""
 
     @property
     def rules(self) -> Rules:
         """Whose rules the scores follow; a study never mixes them."""
         return rules_of(self.metadata[0]) if self.metadata else "attunebench"
-
-    def __post_init__(self) -> None:
-        if self._tables.entries is not self.entries:  # else a study that was cut from another, whose tables it shares
-            object.__setattr__(self, "_tables", Tables(self.entries))
 
     def __repr__(self) -> str:
         names = [f"{group.label} ({group.mode})" for group in self.groups[:6]]
@@ -161,8 +170,6 @@ class ScoreTable:
         from attunebench.scores.frames import data_frame
 
         return data_frame(self, name)
-
-    # Choosing groups
 
     def of_mode(self, mode: str) -> ScoreTable:
         """The same study with the groups of one mode; UsageError names the modes there are."""
@@ -205,8 +212,6 @@ class ScoreTable:
     def labels(self) -> tuple[str, ...]:
         return tuple(group.label for group in self.groups)
 
-    # Conversations
-
     @cached_property
     def clusters(self) -> Labels:
         """A participant label 0 … k − 1 per conversation; a conversation of an unknown participant is its own."""
@@ -230,7 +235,7 @@ class ScoreTable:
     def values(self, metric_id: str) -> Floats:
         """A metric's values: (conversations, groups)."""
         return _beside(
-            [self._tables.conversations(group.key).column(metric_id, self.ids) for group in self.groups], len(self.ids)
+            [self._matrix("conversation", group).column(metric_id, self.ids) for group in self.groups], len(self.ids)
         )
 
     def scored(self) -> NDArray[np.bool_]:
@@ -248,8 +253,6 @@ class ScoreTable:
                 table[row, column] = _mean([read(entry) for entry in found])
         return table
 
-    # Turns
-
     @cached_property
     def turns(self) -> tuple[Turn, ...]:
         """All turns, conversation by conversation: those of the ground truth, else those that were scored."""
@@ -262,7 +265,7 @@ class ScoreTable:
     def turn_values(self, metric_id: str) -> Floats:
         """A metric's values turn by turn: (turns, groups)."""
         keys = self._turn_keys
-        return _beside([self._tables.turns(group.key).column(metric_id, keys) for group in self.groups], len(keys))
+        return _beside([self._matrix("turn", group).column(metric_id, keys) for group in self.groups], len(keys))
 
     def truth_tags(self) -> list[Mapping[str, float | None] | None]:
         """The person's tags of each turn: {} neutral, None no truth."""
@@ -286,7 +289,7 @@ class ScoreTable:
         table = np.full((len(self.turns), len(self.questions)), np.nan)
         for row, turn in enumerate(self.turns):
             if (truth := self._turn_truth(turn)) is not None:
-                table[row] = _read(truth[side], _GAP_IF_NONE)
+                table[row] = _GAP_IF_NONE[np.frombuffer(truth[side].encode(), dtype=np.uint8)]
         return table
 
     def answers(self, block: Block) -> Floats:
@@ -310,15 +313,41 @@ class ScoreTable:
         rows = {key: row for row, key in enumerate(self._turn_keys)}
         table = np.full((len(rows), width, len(self.groups)), np.nan)
         for column, group in enumerate(self.groups):
-            told = [(rows[key], text) for key, text in self._tables.letters(group.key, block, width) if key in rows]
+            told = [
+                (rows[key], letters)
+                for key, turn in self._scored_turns(group)
+                if key in rows and (letters := turn.get("answers", {}).get(block)) is not None and len(letters) == width
+            ]
             if told and width:
                 places = np.array([row for row, _ in told], dtype=np.intp)
-                read = _read("".join(text for _, text in told), meaning).reshape(len(told), width)
+                texts = np.frombuffer("".join(text for _, text in told).encode(), dtype=np.uint8)
+                read = meaning[texts].reshape(len(told), width)
                 if truth is not None:
                     known = truth[places]
                     read = np.where(np.isnan(known), np.nan, read == known)
-                table[:, :, column] = averaged(read, places, len(rows))
+                table[:, :, column] = _averaged(read, places, len(rows))
         return table
+
+    def _scored_turns(self, group: Group) -> Iterator[tuple[tuple[str, int], TurnEntry]]:
+        """((conversation id, turn number), turn) of each result of a group."""
+        for conversation, entry in self._of_group(group):
+            for turn in entry["turns"]:
+                yield (conversation, turn["turnNumber"]), turn
+
+    def _of_group(self, group: Group) -> list[tuple[str, ConversationEntry]]:
+        if not self._made:
+            for (key, conversation), found in self.entries.items():
+                self._made.setdefault(("entries", key), []).extend((conversation, entry) for entry in found)
+        return cast("list[tuple[str, ConversationEntry]]", self._made.get(("entries", group.key), []))
+
+    def _matrix(self, level: Literal["conversation", "turn"], group: Group) -> _Matrix:
+        """The metrics of a group's results, or of their turns."""
+        key, entries = (level, group.key), self._of_group(group)
+        if key not in self._made and level == "conversation":
+            self._made[key] = _matrix((conversation, entry["metrics"]) for conversation, entry in entries)
+        elif key not in self._made:
+            self._made[key] = _matrix((place, turn["metrics"]) for place, turn in self._scored_turns(group))
+        return cast(_Matrix, self._made[key])
 
     @cached_property
     def _turn_keys(self) -> tuple[tuple[str, int], ...]:
@@ -344,3 +373,24 @@ def _mean(values: Sequence[float | None]) -> float:
 
 def _beside(columns: Sequence[Floats], rows: int) -> Floats:
     return np.stack(columns, axis=1) if columns else np.full((rows, 0), np.nan)
+
+
+def _matrix(given: Iterable[tuple[Hashable, Mapping[str, float | None]]]) -> _Matrix:
+    listed = list(given)
+    names = dict.fromkeys(name for _, values in listed for name in values)
+    rows = {key: row for row, key in enumerate(dict.fromkeys(key for key, _ in listed))}
+    whole = np.array([[values.get(name) for name in names] for _, values in listed], dtype=np.float64)
+    places = np.array([rows[key] for key, _ in listed], dtype=np.intp)
+    columns = {name: column for column, name in enumerate(names)}
+    return _Matrix(rows, columns, _averaged(whole.reshape(len(listed), len(names)), places, len(rows)))
+
+
+def _averaged(values: Floats, places: Labels, rows: int) -> Floats:
+    """The mean of the defined values that go to each of `rows` rows: (rows, columns), NaN where there are none."""
+    defined = ~np.isnan(values)
+    sums, counts = np.zeros((rows, values.shape[1])), np.zeros((rows, values.shape[1]))
+    np.add.at(sums, places, np.where(defined, values, 0.0))
+    np.add.at(counts, places, defined)
+    with np.errstate(invalid="ignore"):
+        means: Floats = np.where(counts > 0, sums / counts, np.nan)
+    return means

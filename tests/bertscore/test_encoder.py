@@ -135,10 +135,3 @@ def test_a_text_that_spells_the_end_has_not_ended(encoder):
     assert len(spelt.own) > len(ended.own) + 1
     assert [False, True, False] == ended.own.tolist()
     assert spelt.own[1:-1].all()
-
-
-def test_progress_counts_every_text_once(encoder):
-    told = []
-    encoder.encode(["flat"] * 150, told.append)
-    assert 150 == sum(told)
-    assert len(told) > 1

@@ -63,8 +63,12 @@ def test_not_answered_is_a_miss_where_the_truth_is_yes_and_an_alarm_where_it_is_
 
 
 def test_rates_of_no_truth_are_undefined_and_of_an_empty_denominator_0():
-    assert binary.Confusion().accuracy is None
-    assert (0, 0, 0) == (binary.Confusion(tn=3).precision, binary.Confusion(tn=3).f1, binary.Confusion(tn=3).mcc)
+    assert binary.Confusion().rates["accuracy"] is None
+    assert (0, 0, 0) == (
+        binary.Confusion(tn=3).rates["precision"],
+        binary.Confusion(tn=3).rates["f1"],
+        binary.Confusion(tn=3).rates["mcc"],
+    )
 
 
 def test_accuracies_without_a_question_are_undefined():

@@ -31,15 +31,15 @@ def test_pooled_rates_are_those_of_scikit_learn(pairs):
     cells = binary.cells_of([("other", letter) for letter in truth.decode()])
     counts = binary.total(binary.tally(cells, [binary.right_answers(truth, answers)]))
     options = {"pos_label": "yes", "zero_division": 0}
-    assert sklearn_metrics.accuracy_score(left, right) == pytest.approx(counts.accuracy)
-    assert sklearn_metrics.precision_score(left, right, **options) == pytest.approx(counts.precision)
-    assert sklearn_metrics.recall_score(left, right, **options) == pytest.approx(counts.recall)
-    assert sklearn_metrics.f1_score(left, right, **options) == pytest.approx(counts.f1)
+    assert sklearn_metrics.accuracy_score(left, right) == pytest.approx(counts.rates["accuracy"])
+    assert sklearn_metrics.precision_score(left, right, **options) == pytest.approx(counts.rates["precision"])
+    assert sklearn_metrics.recall_score(left, right, **options) == pytest.approx(counts.rates["recall"])
+    assert sklearn_metrics.f1_score(left, right, **options) == pytest.approx(counts.rates["f1"])
     if len({*left, *right}) == 2:
-        assert sklearn_metrics.matthews_corrcoef(left, right) == pytest.approx(counts.mcc, abs=1e-12)
+        assert sklearn_metrics.matthews_corrcoef(left, right) == pytest.approx(counts.rates["mcc"], abs=1e-12)
     else:
-        assert 0 == counts.mcc
-    assert counts.accuracy == binary.binary_accuracy(truth, answers)
+        assert 0 == counts.rates["mcc"]
+    assert counts.rates["accuracy"] == binary.binary_accuracy(truth, answers)
 
 
 @settings(max_examples=40)

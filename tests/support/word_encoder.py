@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ class WordEncoder:
         self._limit = limit
         self._places: dict[str, int] = {}
 
-    def encode(self, texts: Sequence[str], told: Callable[[int], None] | None = None) -> list[Embedded]:
+    def encode(self, texts: Sequence[str]) -> list[Embedded]:
         """One vector for each word."""
         found = []
         for text in texts:
@@ -34,6 +34,4 @@ class WordEncoder:
             vectors = np.zeros((len(places), 1024), dtype=np.float32)
             vectors[range(len(places)), places] = 1
             found.append(Embedded(vectors, np.ones(len(places), dtype=bool)))
-        if told is not None:
-            told(len(texts))
         return found
