@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Any, TypeVar, get_args
 
 from attunebench.codebook import default_codebook
+from attunebench.conversations import block as kinds
 from attunebench.conversations.block import Block
 from attunebench.conversations.schema import BinaryJudgement, Comparison, Frozen, Letter, Tag, Turn, Variant, YesNoNa
 
@@ -76,8 +77,8 @@ def _turn(block: Block, number: int) -> Turn:
         "llm_response": block.text("llmResponse"),
         "tags": tags,
         "judgements": _judgements(labels),
-        "llm_improved": replies.optional_text(*_REPLIES["alternate"]),
-        "human_edited": replies.optional_text(*_REPLIES["human"]),
+        "llm_improved": replies.value(kinds.OPTIONAL_TEXT, *_REPLIES["alternate"]),
+        "human_edited": replies.value(kinds.OPTIONAL_TEXT, *_REPLIES["human"]),
         "comparisons": _comparisons(labels),
         "selected_pairwise": _selected(labels),
         "repeated_tags": repeated,
@@ -103,7 +104,7 @@ def _number(block: Block) -> int | None:
 
 def _tags(block: Block) -> tuple[tuple[Tag, ...] | None, tuple[Tag, ...]]:
     """The tags, each emotion once, and those that were left out for it; None is no truth."""
-    given = block.entries("moodShiftTags")
+    given = block.value(kinds.LIST, "moodShiftTags")
     if given is None:
         block.notes.no_truth(block.at("moodShiftTags"))
         return None, ()
@@ -111,8 +112,10 @@ def _tags(block: Block) -> tuple[tuple[Tag, ...] | None, tuple[Tag, ...]]:
     repeated: list[Tag] = []
     for index, raw in enumerate(given):
         entry = block.item("moodShiftTags", index, raw, "an object with emotion and intensity")
-        emotion, intensity = (entry.emotion(), entry.intensity()) if entry else (None, None)
-        if entry is None or emotion is None:
+        if entry is None:
+            continue
+        emotion, intensity = entry.value(kinds.EMOTION, "emotion"), entry.value(kinds.INTENSITY, "intensity")
+        if emotion is None:
             continue
         tag = Tag(emotion=emotion, intensity=intensity, **entry.extras(Tag))
         if emotion in tags:
@@ -124,7 +127,7 @@ def _tags(block: Block) -> tuple[tuple[Tag, ...] | None, tuple[Tag, ...]]:
 
 
 def _judgements(labels: Block) -> tuple[BinaryJudgement, ...]:
-    given = labels.entries("binaryJudgements")
+    given = labels.value(kinds.LIST, "binaryJudgements")
     path = labels.at("binaryJudgements")
     if not given:
         labels.notes.warn(path, "there is no judgement in this turn", "count")
@@ -148,8 +151,8 @@ def _judgements(labels: Block) -> tuple[BinaryJudgement, ...]:
 def _judgement(block: Block | None) -> BinaryJudgement | None:
     if block is None:
         return None
-    question = block.known_id(_CODEBOOK.binary, "the ID of a binary question (B1 … B505)")
-    observed, preferred = block.yes_no(*_OBSERVED), block.yes_no(*_PREFERRED)
+    question = block.value(kinds.BINARY_ID, "questionId")
+    observed, preferred = (block.value(kinds.YES_NO, *names) for names in (_OBSERVED, _PREFERRED))
     if question is None:
         return None
     extras = block.extras(BinaryJudgement)
@@ -157,7 +160,7 @@ def _judgement(block: Block | None) -> BinaryJudgement | None:
 
 
 def _comparisons(labels: Block) -> tuple[Comparison, ...]:
-    given = labels.entries("pairwiseComparisons") or []
+    given = labels.value(kinds.LIST, "pairwiseComparisons") or []
     if len(given) != USUAL_COMPARISONS:
         sentence = f"{len(given)} comparisons, usual are {USUAL_COMPARISONS}"
         labels.notes.warn(labels.at("pairwiseComparisons"), sentence, "count")
@@ -174,9 +177,8 @@ def _comparisons(labels: Block) -> tuple[Comparison, ...]:
 def _comparison(block: Block | None) -> Comparison | None:
     if block is None:
         return None
-    question = block.known_id(_CODEBOOK.pairwise, "general or PW1 … PW16")
-    a, b = block.variant("responseA", "response_1"), block.variant("responseB", "response_2")
-    winner = block.winner()
+    question, winner = block.value(kinds.PAIRWISE_ID, "questionId"), block.value(kinds.WINNER, "winner")
+    a, b = (block.value(kinds.VARIANT, *names) for names in (("responseA", "response_1"), ("responseB", "response_2")))
     if question is None or a is None or b is None:
         return None
     if a == b:
@@ -194,9 +196,8 @@ def _usual(known: Mapping[tuple[str, ...], T], raw: Any, key: Callable[[Any], tu
 
 
 def _selected(labels: Block) -> tuple[str, ...]:
-    selected = labels.texts("selectedPairwiseQuestions")
+    name = "selectedPairwiseQuestions"
+    selected = labels.value(kinds.TEXTS, name) or ()
     for index, question in enumerate(selected):
-        if question not in _CODEBOOK.pairwise:
-            path = f"{labels.at('selectedPairwiseQuestions')}[{index}]"
-            labels.notes.expected(path, "general or PW1 … PW16", question)
+        labels.checked(kinds.PAIRWISE_ID, f"{labels.at(name)}[{index}]", question)
     return selected
