@@ -11,7 +11,7 @@ from attunebench.analyses.base import Settings
 from attunebench.analyses.table import Analysis
 from attunebench.codebook import Codebook, default_codebook
 from attunebench.conversations.schema import Conversation
-from attunebench.conversations.traits import ASRS, PROFILE_TASK, Trait, asrs_is_sum, traits_of, untold
+from attunebench.conversations.traits import PROFILE_TASK, Trait, asrs_note, traits_of, untold
 from attunebench.errors import DataError, UsageError
 from attunebench.profiles.scoring import Answers, score
 from attunebench.profiles.tables import tabulate
@@ -81,11 +81,6 @@ def score_profiles(
                 f"{trait.label}: told in words that fit none of the answers in {len(words)} conversations "
                 f"({_some(sorted(set(words)))}); they are not scored."
             )
-    notes = []
-    if any(c.profile is not None and ASRS in c.profile.computed_scores for c in conversations):
-        is_sum = asrs_is_sum(conversations)
-        form = "a sum of 0–24 (a value above 6 occurs)" if is_sum else "a count of 0–6 (no value is above 6)"
-        notes.append(f"ASRS-6 is read as {form}: screen-positive from {14 if is_sum else 4}.")
     analysis = tabulate(
         score(conversations, answers, traits),
         printable(provider),
@@ -93,7 +88,7 @@ def score_profiles(
         len(conversations),
         settings or Settings(),
         warnings=warnings,
-        notes=notes,
+        notes=asrs_note(conversations),
     )
     return ProfileScores(analysis, tuple(not_scored))
 
