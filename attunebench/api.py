@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,18 +12,13 @@ from attunebench.codebook import Codebook, codebook_for, default_codebook, load_
 from attunebench.conversations import Conversation, ConversationSet, load_conversations
 from attunebench.errors import UsageError
 from attunebench.judging import JUDGE_SCALE, JudgeScale
-from attunebench.metrics.registry import Rules
 from attunebench.protocol.calls import Call, Mode, PanasStrategy
 from attunebench.protocol.plan import plan_calls as _plan_calls
 from attunebench.runner import Observer, RunSettings, RunSummary, run_conversations
 from attunebench.runner.rejudge import RejudgeSummary, rejudge_results
 from attunebench.runner.reparse import ReparseSummary, reparse_results
-from attunebench.scorer import score_folders
-from attunebench.scorer import score_to_file as _score_to_file
-from attunebench.scorer.closeness import Progress
-from attunebench.scorer.encoder import BertScoreSettings
-from attunebench.scorer.groups import Ci, Cluster
-from attunebench.scores import Scores
+from attunebench.scorer import score_folders as score
+from attunebench.scorer import score_to_file as score_to_file
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -41,9 +35,12 @@ __all__ = [
     "score_to_file",
 ]
 
+Conversations = Sequence[Conversation] | ConversationSet | str | Path
+"""Conversations, or the folder that they are in."""
+
 
 def plan_calls(
-    conversations: Sequence[Conversation] | ConversationSet,
+    conversations: Conversations,
     modes: Sequence[Mode] = ("default",),
     *,
     judges: int = 0,
@@ -56,18 +53,12 @@ def plan_calls(
     A judge's call lacks its draft until `attunebench.protocol.plan.with_draft` has put it in. Raises UsageError for
     a blind strategy with an omniscient mode, DataError for a codebook that cannot be read.
     """
-    return _plan_calls(
-        list(conversations),
-        modes,
-        _codebook(codebook),
-        judges=judges,
-        panas_strategy=panas_strategy,
-        judge_scale=judge_scale,
-    )
+    talks, book = _loaded(conversations, codebook)
+    return _plan_calls(talks, modes, book, judges=judges, panas_strategy=panas_strategy, judge_scale=judge_scale)
 
 
 def run(
-    conversations: Sequence[Conversation] | ConversationSet | str | Path,
+    conversations: Conversations,
     settings: RunSettings,
     *,
     codebook: Codebook | Path | None = None,
@@ -96,18 +87,11 @@ def run(
             raise UsageError("A `client` serves one process: leave out `executor`, or have it find keys by itself.")
         settings = _with_client(settings, client)
     talks, book = _loaded(conversations, codebook)
-    return executor(
-        talks,
-        settings,
-        book,
-        observer=observer,
-        run_again=run_again,
-        interruptible=interruptible,
-    )
+    return executor(talks, settings, book, observer=observer, run_again=run_again, interruptible=interruptible)
 
 
 def plan(
-    conversations: Sequence[Conversation] | ConversationSet | str | Path,
+    conversations: Conversations,
     settings: RunSettings,
     output: str | Path = "requests.jsonl",
     *,
@@ -127,15 +111,7 @@ def plan(
         folder = Path(conversations) if isinstance(conversations, (str, Path)) else None
         origin = Origin(folder, codebook if isinstance(codebook, Path) else None)
     talks, book = _loaded(conversations, codebook)
-    return plan_requests(
-        talks,
-        settings,
-        book,
-        Path(output),
-        origin=origin,
-        limits=limits,
-        new_only=new_only,
-    )
+    return plan_requests(talks, settings, book, Path(output), origin=origin, limits=limits, new_only=new_only)
 
 
 def collect(
@@ -152,17 +128,13 @@ def collect(
     plan where nothing is given. Raises UsageError (no plan in the folder) and DataError (files that cannot be read, a
     journal that cannot be used); what could not be done with answers that are kept is told in `problems`.
     """
-    return collect_responses(
-        [Path(each) for each in responses],
-        Path(results),
-        conversations=Path(conversations) if conversations is not None else None,
-        codebook=codebook,
-    )
+    where = Path(conversations) if conversations is not None else None
+    return collect_responses([*map(Path, responses)], Path(results), conversations=where, codebook=codebook)
 
 
 def reparse(
     results: str | Path,
-    conversations: Sequence[Conversation] | ConversationSet | str | Path,
+    conversations: Conversations,
     *,
     codebook: Codebook | Path | None = None,
 ) -> ReparseSummary:
@@ -176,7 +148,7 @@ def reparse(
 
 
 def rejudge(
-    conversations: Sequence[Conversation] | ConversationSet | str | Path,
+    conversations: Conversations,
     settings: RunSettings,
     *,
     models: Sequence[str] = (),
@@ -193,96 +165,7 @@ def rejudge(
     """
     talks, book = _loaded(conversations, codebook)
     return rejudge_results(
-        talks,
-        settings,
-        book,
-        models=models,
-        modes=modes,
-        observer=observer,
-        interruptible=interruptible,
-    )
-
-
-def score(
-    results: str | Path,
-    ground_truth: str | Path,
-    *,
-    seed: int = 0,
-    resamples: int = 10_000,
-    cluster: Cluster | None = None,
-    ci: Ci = "percentile",
-    rules: Rules = "attunebench",
-    skip_invalid: bool = False,
-    now: datetime | None = None,
-    bertscore: BertScoreSettings | None = None,
-    progress: Progress | None = None,
-    judge_scale: JudgeScale | None = None,
-) -> Scores:
-    """Score the result files under `results` on the conversations under `ground_truth`: what scores.json holds.
-
-    `seed`, `resamples`, `cluster` ("participant" or None for conversations) and `ci` ("percentile" or "bca") are the
-    bootstrap's. `rules` "released" computes what the released scorer does, for comparison with published numbers; the
-    two are never mixed. Results that could not be scored are named in `left_out`. Write it with
-    `attunebench.scores.write_scores`, show it with `attunebench.reports.render`. `bertscore` also compares drafts by
-    BERTScore (the extra of that name) and tells `progress` how many of how many texts the model has read.
-    `judge_scale`: the scale of the votes that count; without it, where a model's results hold votes on both, those on
-    the quality scale. Raises DataError: nothing to score, conversations that are not valid, no such model; UsageError:
-    the extra is missing.
-    """
-    return score_folders(
-        results,
-        ground_truth,
-        seed=seed,
-        resamples=resamples,
-        cluster=cluster,
-        ci=ci,
-        rules=rules,
-        skip_invalid=skip_invalid,
-        now=now,
-        bertscore=bertscore,
-        progress=progress,
-        judge_scale=judge_scale,
-    )
-
-
-def score_to_file(
-    results: str | Path,
-    ground_truth: str | Path,
-    output: str | Path,
-    *,
-    seed: int = 0,
-    resamples: int = 10_000,
-    cluster: Cluster | None = None,
-    ci: Ci = "percentile",
-    rules: Rules = "attunebench",
-    skip_invalid: bool = False,
-    now: datetime | None = None,
-    bertscore: BertScoreSettings | None = None,
-    progress: Progress | None = None,
-    judge_scale: JudgeScale | None = None,
-    processes: int | None = 1,
-) -> Scores:
-    """As `score`, straight into a scores file: for thousands of results, which it does not hold as objects.
-
-    Returns what it wrote but for the `conversations`. `processes` score at the same time, None for as many as are worth
-    it; a script that asks for that keeps its own work under `if __name__ == "__main__":`. Raises DataError as `score`
-    does, and where `output` cannot be written or holds anything but scores.
-    """
-    return _score_to_file(
-        results,
-        ground_truth,
-        output,
-        seed=seed,
-        resamples=resamples,
-        cluster=cluster,
-        ci=ci,
-        rules=rules,
-        skip_invalid=skip_invalid,
-        now=now,
-        bertscore=bertscore,
-        progress=progress,
-        judge_scale=judge_scale,
-        processes=processes,
+        talks, settings, book, models=models, modes=modes, observer=observer, interruptible=interruptible
     )
 
 
@@ -298,17 +181,11 @@ def _with_client(settings: RunSettings, client: AsyncOpenAI) -> RunSettings:
     return settings.model_copy(update={"em": settings.em.model_copy(update=changes)})
 
 
-def _loaded(
-    conversations: Sequence[Conversation] | ConversationSet | str | Path, codebook: Codebook | Path | None
-) -> tuple[list[Conversation], Codebook]:
+def _loaded(conversations: Conversations, codebook: Codebook | Path | None) -> tuple[list[Conversation], Codebook]:
     """The conversations, and the codebook: the given one, else the one beside a folder, else this package's."""
     if isinstance(conversations, (str, Path)):
         codebook = codebook or codebook_for(Path(conversations))
         conversations = load_conversations(conversations)
-    return list(conversations), _codebook(codebook)
-
-
-def _codebook(given: Codebook | Path | None) -> Codebook:
-    if given is None:
-        return default_codebook()
-    return given if isinstance(given, Codebook) else load_codebook(given)
+    if codebook is None or isinstance(codebook, Codebook):
+        return list(conversations), codebook or default_codebook()
+    return list(conversations), load_codebook(codebook)

@@ -61,8 +61,12 @@ def score_folders(
     progress: Progress | None = None,
     **options: Unpack[ScoreOptions],
 ) -> Scores:
-    """Score the result files under one folder on the conversations under another.
+    """Score the result files under one folder on the conversations under another: what scores.json holds.
 
+    `options`: `seed`, `resamples`, `cluster` ("participant" or None for conversations) and `ci` ("percentile" or "bca")
+    of the bootstrap; `rules` "released" computes what the released scorer does, for comparison with published numbers;
+    `judge_scale` is the scale of the votes that count. Results that could not be scored are named in `left_out`. Write
+    it with `attunebench.scores.write_scores`, show it with `attunebench.reports.render`.
     `skip_invalid` leaves out conversation files that are invalid and names them in `left_out`; otherwise they are a
     DataError, as is a folder in which nothing can be scored. `now` is the time that `metadata.created` states.
     `bertscore` also compares drafts by BERTScore, with the model of these settings, and tells `progress` of it; raises
