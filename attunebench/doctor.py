@@ -98,8 +98,7 @@ def codebook() -> Finding:
 
 def demonstration() -> Finding:
     """Whether the bundled conversations are there and valid."""
-    from attunebench.conversations.bundled import demo_folder
-    from attunebench.conversations.loading import load_conversations
+    from attunebench.conversations.loading import demo_folder, load_conversations
 
     try:
         folder = demo_folder()

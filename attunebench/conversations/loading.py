@@ -18,7 +18,7 @@ from attunebench.conversations.issues import Issue, Notes
 from attunebench.conversations.reading import read_conversation
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import DataError
-from attunebench.files import visible_files
+from attunebench.files import shipped, visible_files
 from attunebench.jsonfile import read_json
 
 MANIFEST_NAME = "attunebench-manifest.json"
@@ -236,6 +236,14 @@ def _warnings(files: Sequence[_File]) -> tuple[Issue, ...]:
             sentence = f"'{variant}' is {letter} in {most} of its {n} comparisons; the letter gives the variant away"
             warnings.append(Issue("", "", sentence, "letters"))
     return tuple(warnings)
+
+
+def demo_folder() -> Path:
+    """The folder of the demonstration conversations: written examples, no human data.
+
+    Raises DataError where the installation lacks them.
+    """
+    return shipped("Demo12")
 
 
 def digest_of(files: Iterable[tuple[str, str]]) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from attunebench.conversations import validate_folder
-from attunebench.conversations.bundled import demo_folder
+from attunebench.conversations.loading import demo_folder
 from attunebench.datasets.archives import unpack
 from attunebench.datasets.building import Built, build, check_target, place, workspace
 from attunebench.datasets.manifest import manifest_of

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from attunebench.conversations.bundled import demo_folder
+from attunebench.conversations.loading import demo_folder
 from attunebench.datasets.getting import DEFAULT_PARENT, DEMO
 from attunebench.datasets.subsets import conversation_number, published_subsets
 
