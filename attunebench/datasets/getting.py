@@ -26,7 +26,7 @@ from attunebench.datasets.subsets import (
 )
 from attunebench.errors import DataError, UsageError
 from attunebench.files import visible_files
-from attunebench.text import printable
+from attunebench.text import address_text, printable
 
 if TYPE_CHECKING:
     from attunebench.datasets.downloading import Progress
@@ -175,9 +175,9 @@ def _files(origin: Path | str, work: Path, expected: str | None, progress: Progr
         return sizes, printable(str(origin))
     if isinstance(origin, str):
         # The HTTP client is heavy, and data that is on this machine needs none.
-        from attunebench.datasets.downloading import download, shown_address
+        from attunebench.datasets.downloading import download
 
-        archive, label = work / "archive", shown_address(origin)
+        archive, label = work / "archive", address_text(origin)
         download(origin, archive, progress)
     else:
         archive, label = origin, printable(str(origin))
