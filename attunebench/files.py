@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
 from attunebench.errors import DataError
 
@@ -52,9 +52,13 @@ def atomic_write(target: Path) -> Iterator[BinaryIO]:
         raise
 
 
-def visible_files(folder: Path, onerror: Callable[[OSError], object]) -> Iterator[Path]:
+def _refuse(error: OSError) -> NoReturn:
+    raise DataError(f"{error.filename}: this folder cannot be read ({error.strerror}).")
+
+
+def visible_files(folder: Path, onerror: Callable[[OSError], object] = _refuse) -> Iterator[Path]:
     """Every file below the folder that is not hidden. Links to folders are followed, each folder once, so that loops
-    end; `onerror` is told of a folder that cannot be read."""
+    end; `onerror` is told of a folder that cannot be read, which is a DataError without it."""
     seen: set[tuple[int, int]] = set()
     for place, folders, names in os.walk(folder, followlinks=True, onerror=onerror):
         status = Path(place).stat()

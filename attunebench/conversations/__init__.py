@@ -1,6 +1,6 @@
 """What a conversation is, and how a folder of them is read, checked and recognised."""
 
-from attunebench.conversations.issues import Issue
+from attunebench.conversations.block import Issue
 from attunebench.conversations.loading import (
     ConversationSet,
     PassedOver,

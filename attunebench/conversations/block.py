@@ -1,4 +1,4 @@
-"""Reads single values of a conversation file: the normal form, or a note on why there is none.
+"""Reads single values of a conversation file: the normal form, or an issue that says where and why there is none.
 
 Owns what each kind of value may be and the sentences of spec 2.1; spellings that results share are in `coerce`.
 """
@@ -6,17 +6,76 @@ Owns what each kind of value may be and the sentences of spec 2.1; spellings tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Generic, TypeVar, get_args
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 from attunebench import coerce
 from attunebench.codebook import default_codebook
 from attunebench.coerce import folded
-from attunebench.conversations.issues import Notes, shown
 from attunebench.conversations.schema import Frozen, Letter, Variant, YesNoNa
 
 T = TypeVar("T")
+WarningKind = Literal["no truth", "total", "count", "letters", "other"]
+_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One finding. `file`: relative to the folder; `path`: JSON path such as `turns[2].userMessage`, "" for the file.
+
+    `kind` sorts warnings so that they can be counted: a label without truth, a total that differs from its items, a
+    number of entries that is unusual, a letter that gives a variant away, the rest. None for an error.
+    """
+
+    file: str
+    path: str
+    sentence: str
+    kind: WarningKind | None = None
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (self.file, self.path, self.sentence) if part)
+
+
+@dataclass(slots=True)
+class Notes:
+    """Collects the issues of one file while it is read."""
+
+    file: str
+    errors: list[Issue] = field(default_factory=list)
+    warnings: list[Issue] = field(default_factory=list)
+
+    def error(self, path: str, sentence: str) -> None:
+        self.errors.append(Issue(self.file, path, sentence))
+
+    def expected(self, path: str, what: str, value: Any) -> None:
+        """The error `expected …, found …`."""
+        self.error(path, f"expected {what}, found {shown(value)}")
+
+    def warn(self, path: str, sentence: str, kind: WarningKind = "other") -> None:
+        self.warnings.append(Issue(self.file, path, sentence, kind))
+
+    def no_truth(self, path: str, what: str = "no value") -> None:
+        """The warning that a label is missing and counts in no denominator."""
+        self.warn(path, f"{what}, so there is no truth for it", "no truth")
+
+
+def shown(value: Any) -> str:
+    """A JSON value as a person would name it: texts quoted and shortened, containers by their kind."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "a list"
+    if isinstance(value, str):
+        return repr(value if len(value) <= _SHOWN else value[:_SHOWN] + "…")
+    text = f"{value}"
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+
+
 _CODEBOOK = default_codebook()
 _VARIANTS: Mapping[str, Variant] = {name: name for name in get_args(Variant)}
 

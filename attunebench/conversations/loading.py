@@ -12,14 +12,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
-from attunebench.conversations.issues import Issue, Notes
+from attunebench.conversations.block import Issue, Notes
 from attunebench.conversations.reading import read_conversation
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import DataError
 from attunebench.files import shipped, visible_files
 from attunebench.jsonfile import read_json
+from attunebench.text import listed
 
 MANIFEST_NAME = "attunebench-manifest.json"
 """What `datasets.manifest` writes into a data folder: never looked at here, whatever it holds."""
@@ -109,11 +110,10 @@ def load_conversations(folder: str | Path, *, skip_invalid: bool = False) -> Con
     """
     files, passed_over = _scan(Path(folder))
     invalid = [file.notes for file in files if file.notes.errors]
-    first = "; ".join(str(notes.errors[0]) for notes in invalid[:_ERRORS_NAMED])
+    first = listed((str(notes.errors[0]) for notes in invalid), most=_ERRORS_NAMED + 1)
     if invalid and not skip_invalid:
-        more = f"; and {len(invalid) - _ERRORS_NAMED} more" if len(invalid) > _ERRORS_NAMED else ""
         raise DataError(
-            f"{len(invalid)} of {len(files)} conversation files in {folder} are invalid: {first}{more}. "
+            f"{len(invalid)} of {len(files)} conversation files in {folder} are invalid: {first}. "
             "`attune-bench validate` lists all errors; --skip-invalid leaves these files out."
         )
     if len(invalid) == len(files):
@@ -173,12 +173,8 @@ def _json_files(folder: Path) -> list[Path]:
         number = file_number(path.name)
         return (float("inf") if number is None else number, path.name, path.relative_to(folder).as_posix())
 
-    paths = (path for path in visible_files(folder, _refuse_folder) if path.name.endswith(".json"))
+    paths = (path for path in visible_files(folder) if path.name.endswith(".json"))
     return sorted((path for path in paths if path.name != MANIFEST_NAME), key=order)
-
-
-def _refuse_folder(error: OSError) -> NoReturn:
-    raise DataError(f"{error.filename}: this folder cannot be read ({error.strerror}).")
 
 
 def file_number(name: str) -> int | None:

@@ -12,8 +12,7 @@ from typing import Any
 from attunebench.codebook import default_codebook
 from attunebench.coerce import MOST, folded, in_range
 from attunebench.conversations import block as kinds
-from attunebench.conversations.block import Block
-from attunebench.conversations.issues import Notes
+from attunebench.conversations.block import Block, Notes
 from attunebench.conversations.schema import Conversation, ConversationWide, Demographics, Panas, ParticipantProfile
 from attunebench.conversations.turns import read_turns
 
