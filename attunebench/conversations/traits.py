@@ -8,23 +8,72 @@ told of themselves, and scales are screeners: no value here is a finding about a
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attunebench.conversations.groups import ANXIETY_DEPRESSION, ASD_ADHD, NONE, OTHER, diagnosis_groups
-from attunebench.conversations.scales import (
-    ASRS,
-    ASRS_COUNT,
-    DIVISIONS,
-    POSITIVE,
-    Division,
-    asrs_division,
-    asrs_text,
-)
 
 if TYPE_CHECKING:
     from attunebench.conversations.schema import Conversation, ParticipantProfile
+
+# Screening scales and their cut-offs (spec 08)
+
+POOR, NOT_POOR = "poor", "not poor"
+NEGATIVE, POSITIVE = "screen-negative", "screen-positive"
+ASRS = "asrs_6"
+ASRS_COUNT_TOP = 6
+"""A value above this says that the data's ASRS-6 are sums of 0–24 and no counts of 0–6."""
+
+
+class Division(NamedTuple):
+    """A number divided into bands: their names from the lowest up, and where each but the first begins.
+
+    `top`: the highest value, where there are forms of the scale with different ones.
+    """
+
+    names: tuple[str, ...]
+    cuts: tuple[float, ...]
+    top: int | None = None
+
+    def band(self, value: float) -> str:
+        """The band that a value is in."""
+        return self.names[bisect_right(self.cuts, value)]
+
+    @property
+    def ranges(self) -> dict[str, str]:
+        """Band → its values in words: "below 13", "55 to < 60", "4 and above of 6"."""
+        above = f"{self.cuts[-1]:g} and above" + (f" of {self.top}" if self.top else "")
+        between = [f"{low:g} to < {high:g}" for low, high in pairwise(self.cuts)]
+        return dict(zip(self.names, (f"below {self.cuts[0]:g}", *between, above), strict=True))
+
+
+_SEVERITY = Division(("normal", "mild", "moderate", "severe"), (55, 60, 70))
+DIVISIONS: Mapping[str, Division] = {
+    "who_5": Division((POOR, NOT_POOR), (13,)),
+    "aq_10": Division((NEGATIVE, POSITIVE), (6,)),
+    **{f"promis_{what}_t": _SEVERITY for what in ("anxiety", "depression", "sleep")},
+}
+"""Scale → its bands; that of ASRS-6 depends on the data."""
+ASRS_COUNT = Division((NEGATIVE, POSITIVE), (4,), top=6)
+ASRS_SUM = Division((NEGATIVE, POSITIVE), (14,), top=24)
+
+
+def asrs_division(values: Iterable[float | None]) -> Division:
+    """The bands of ASRS-6 in the form that these values have."""
+    return ASRS_SUM if any(value is not None and value > ASRS_COUNT_TOP for value in values) else ASRS_COUNT
+
+
+def asrs_text(form: Division) -> str:
+    """How ASRS-6 is read, and why: for the end of a sentence."""
+    if form is ASRS_SUM:
+        return "a sum of 0–24, as a value is above 6: 14 and above is screen-positive"
+    return "a count of 0–6, as no value is above 6: 4 and above is screen-positive"
+
+
+# Traits
 
 CANNOT_TELL = "cannot tell"
 """The answer of somebody who declines to say; no truth is ever this."""
@@ -190,33 +239,27 @@ def _gender(words: str) -> str:
     return GENDERS[0] if named[0] else GENDERS[1]
 
 
-def _education(words: str) -> str | None:
-    return _first_named(
-        words,
-        (
-            (("master", "doctor", "phd", "ph.d", "mba", "postgraduate", "professional degree"), EDUCATION[3]),
-            (("post-secondary", "postsecondary"), EDUCATION[1]),
-            (("high school", "secondary", "a-level", "a level", "gcse", "primary", "no formal"), EDUCATION[0]),
-            (("bachelor", "undergraduate degree", "university degree", "college degree"), EDUCATION[2]),
-            (("some college", "some university", "vocational", "associate", "trade", "technical", "apprentic",
-              "certificate", "diploma"), EDUCATION[1]),
-            (("graduate degree", "graduate school"), EDUCATION[3]),
-        ),
-    )  # fmt: skip
-
-
 def _english(words: str) -> str | None:
     if "non-native" in words or "near-native" in words or "non native" in words:
         words = words.replace("native", "")
-    return _first_named(
-        words,
-        (
-            (("native", "mother tongue", "first language", "bilingual"), ENGLISH[0]),
-            (("fluent", "advanced", "proficient", "c1", "c2"), ENGLISH[1]),
-            (("intermediate", "basic", "beginner", "elementary", "limited", "conversational", "a1", "a2", "b1", "b2"),
-             ENGLISH[2]),
-        ),
-    )  # fmt: skip
+    return _first_named(words, _ENGLISH_WORDS)
+
+
+_EDUCATION_WORDS = (
+    (("master", "doctor", "phd", "ph.d", "mba", "postgraduate", "professional degree"), EDUCATION[3]),
+    (("post-secondary", "postsecondary"), EDUCATION[1]),
+    (("high school", "secondary", "a-level", "a level", "gcse", "primary", "no formal"), EDUCATION[0]),
+    (("bachelor", "undergraduate degree", "university degree", "college degree"), EDUCATION[2]),
+    (("some college", "some university", "vocational", "associate", "trade", "technical", "apprentic", "certificate",
+      "diploma"), EDUCATION[1]),
+    (("graduate degree", "graduate school"), EDUCATION[3]),
+)  # fmt: skip
+_ENGLISH_WORDS = (
+    (("native", "mother tongue", "first language", "bilingual"), ENGLISH[0]),
+    (("fluent", "advanced", "proficient", "c1", "c2"), ENGLISH[1]),
+    (("intermediate", "basic", "beginner", "elementary", "limited", "conversational", "a1", "a2", "b1", "b2"),
+     ENGLISH[2]),
+)  # fmt: skip
 
 
 def _first_named(words: str, answers: Iterable[tuple[tuple[str, ...], str]]) -> str | None:
@@ -226,6 +269,6 @@ def _first_named(words: str, answers: Iterable[tuple[tuple[str, ...], str]]) -> 
 _TOLD: Mapping[str, Callable[[str], Truth | None]] = {
     "age": _age,
     "gender": _gender,
-    "education": _education,
+    "education": lambda words: _first_named(words, _EDUCATION_WORDS),
     "english_proficiency": _english,
 }

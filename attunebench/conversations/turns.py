@@ -5,39 +5,24 @@ Knows nothing of the rest of the file (see `reading`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from itertools import permutations, product
-from operator import itemgetter
-from typing import Any, TypeVar, get_args
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from attunebench.codebook import default_codebook
 from attunebench.conversations import block as kinds
 from attunebench.conversations.block import Block
-from attunebench.conversations.schema import BinaryJudgement, Comparison, Frozen, Letter, Tag, Turn, Variant, YesNoNa
+from attunebench.conversations.schema import BinaryJudgement, Comparison, Frozen, Tag, Turn
 
 USUAL_COMPARISONS = 12
 _LAST_TURN = 1_000_000
 
-_CODEBOOK = default_codebook()
 _OBSERVED = ("observedBehavior", "did_occur", "humanValue", "actualValue")
 _PREFERRED = ("preferredBehavior", "should_occur", "humanPreference")
 _REPLIES = {"alternate": ("llmImproved", "alternate1"), "human": ("humanEdited", "alternate2")}
-_JUDGEMENT_KEY = itemgetter("questionId", _OBSERVED[0], _PREFERRED[0])
-_COMPARISON_KEY = itemgetter("questionId", "responseA", "responseB", "winner")
 
-# Nine entries in ten are one of a few hundred frozen values: shared, they cost a look-up and no memory.
-_JUDGEMENTS: dict[tuple[str, ...], BinaryJudgement] = {
-    key: BinaryJudgement(question_id=key[0], observed=key[1], preferred=key[2])
-    for key in product(_CODEBOOK.binary, get_args(YesNoNa), get_args(YesNoNa))
-}
-_COMPARISONS: dict[tuple[str, ...], Comparison] = {
-    (question, a, b, winner): Comparison(question_id=question, a=a, b=b, winner=winner)
-    for question in _CODEBOOK.pairwise
-    for a, b in permutations(get_args(Variant), 2)
-    for winner in get_args(Letter)
-}
+M = TypeVar("M", BinaryJudgement, Comparison)
 
-T = TypeVar("T")
+_USUAL: dict[tuple[Any, ...], Any] = {}
+"""Nine entries in ten are one of a few hundred frozen values: shared, they cost a look-up and no memory."""
 
 
 def read_turns(top: Block) -> tuple[Turn, ...]:
@@ -133,9 +118,7 @@ def _judgements(labels: Block) -> tuple[BinaryJudgement, ...]:
         labels.notes.warn(path, "there is no judgement in this turn", "count")
     judgements: dict[str, BinaryJudgement] = {}
     for index, entry in enumerate(given or ()):
-        judgement = _usual(_JUDGEMENTS, entry, _JUDGEMENT_KEY)
-        if judgement is None:
-            judgement = _judgement(labels.item("binaryJudgements", index, entry))
+        judgement = _entry(labels, "binaryJudgements", index, entry, _judgement)
         if judgement is None:
             continue
         earlier = judgements.get(judgement.question_id)
@@ -148,9 +131,7 @@ def _judgements(labels: Block) -> tuple[BinaryJudgement, ...]:
     return tuple(judgements.values())
 
 
-def _judgement(block: Block | None) -> BinaryJudgement | None:
-    if block is None:
-        return None
+def _judgement(block: Block) -> BinaryJudgement | None:
     question = block.value(kinds.BINARY_ID, "questionId")
     observed, preferred = (block.value(kinds.YES_NO, *names) for names in (_OBSERVED, _PREFERRED))
     if question is None:
@@ -164,19 +145,11 @@ def _comparisons(labels: Block) -> tuple[Comparison, ...]:
     if len(given) != USUAL_COMPARISONS:
         sentence = f"{len(given)} comparisons, usual are {USUAL_COMPARISONS}"
         labels.notes.warn(labels.at("pairwiseComparisons"), sentence, "count")
-    comparisons = []
-    for index, entry in enumerate(given):
-        comparison = _usual(_COMPARISONS, entry, _COMPARISON_KEY)
-        if comparison is None:
-            comparison = _comparison(labels.item("pairwiseComparisons", index, entry))
-        if comparison is not None:
-            comparisons.append(comparison)
-    return tuple(comparisons)
+    read = (_entry(labels, "pairwiseComparisons", index, entry, _comparison) for index, entry in enumerate(given))
+    return tuple(comparison for comparison in read if comparison is not None)
 
 
-def _comparison(block: Block | None) -> Comparison | None:
-    if block is None:
-        return None
+def _comparison(block: Block) -> Comparison | None:
     question, winner = block.value(kinds.PAIRWISE_ID, "questionId"), block.value(kinds.WINNER, "winner")
     a, b = (block.value(kinds.VARIANT, *names) for names in (("responseA", "response_1"), ("responseB", "response_2")))
     if question is None or a is None or b is None:
@@ -186,13 +159,21 @@ def _comparison(block: Block | None) -> Comparison | None:
     return Comparison(question_id=question, a=a, b=b, winner=winner, **block.extras(Comparison))
 
 
-def _usual(known: Mapping[tuple[str, ...], T], raw: Any, key: Callable[[Any], tuple[str, ...]]) -> T | None:
-    """The shared object for an entry in the format's own spelling, without anything else in it; None for the rest."""
+def _entry(labels: Block, name: str, index: int, raw: Any, read: Callable[[Block], M | None]) -> M | None:
+    """What `read` makes of an entry of a list; one without anything to note, and without further keys, is shared."""
+    key: tuple[Any, ...] = (read, *raw.items()) if isinstance(raw, dict) else ()
     try:
-        values = key(raw)
-        return known.get(values) if len(raw) == len(values) else None
-    except (KeyError, TypeError):  # another spelling, no object at all, or a list or object where a value is due
-        return None
+        usual: M | None = _USUAL.get(key)
+    except TypeError:  # a list or object where a value is due
+        key, usual = (), None
+    if usual is not None:
+        return usual
+    block, notes = labels.item(name, index, raw), labels.notes
+    before = len(notes.errors) + len(notes.warnings)
+    entry = read(block) if block is not None else None
+    if key and entry is not None and not entry.model_extra and before == len(notes.errors) + len(notes.warnings):
+        _USUAL[key] = entry
+    return entry
 
 
 def _selected(labels: Block) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from attunebench.conversations.groups import UNTOLD
-from attunebench.conversations.scales import ASRS, DIVISIONS, Division, asrs_division, asrs_text
+from attunebench.conversations.traits import ASRS, DIVISIONS, Division, asrs_division, asrs_text
 from attunebench.errors import UsageError
 from attunebench.text import levelled, printable
 

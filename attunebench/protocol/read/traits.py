@@ -9,8 +9,7 @@ import re
 from typing import Any
 
 from attunebench.conversations.groups import ANXIETY_DEPRESSION, ASD_ADHD, NONE
-from attunebench.conversations.scales import NEGATIVE, POSITIVE
-from attunebench.conversations.traits import CANNOT_TELL, GENDERS, Trait
+from attunebench.conversations.traits import CANNOT_TELL, GENDERS, NEGATIVE, POSITIVE, Trait
 from attunebench.protocol.read.decode import is_cut
 from attunebench.protocol.read.shapes import container
 from attunebench.protocol.read.values import number, squeezed
