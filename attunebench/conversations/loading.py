@@ -23,7 +23,7 @@ from attunebench.jsonfile import read_json
 from attunebench.text import listed
 
 MANIFEST_NAME = "attunebench-manifest.json"
-"""What `datasets.manifest` writes into a data folder: never looked at here, whatever it holds."""
+"""What `datasets.verifying` writes into a data folder: never looked at here, whatever it holds."""
 LETTER_LIMIT = 0.9
 _ERRORS_NAMED = 3
 

@@ -14,8 +14,8 @@ from attunebench.codebook import FILE_NAME as CODEBOOK
 from attunebench.codebook import load_codebook
 from attunebench.conversations import ValidationReport, validate_folder
 from attunebench.conversations.loading import MANIFEST_NAME
-from attunebench.datasets.manifest import Manifest, manifest_of, save_manifest
 from attunebench.datasets.subsets import conversation_number, is_companion
+from attunebench.datasets.verifying import Manifest, manifest_of, save_manifest
 from attunebench.errors import DataError, UsageError
 
 _LITTER = frozenset((".DS_Store", "Thumbs.db", "desktop.ini"))

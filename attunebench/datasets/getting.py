@@ -19,7 +19,6 @@ from attunebench.conversations import validate_folder
 from attunebench.conversations.loading import demo_folder
 from attunebench.datasets.archives import unpack
 from attunebench.datasets.building import Built, build, check_target, place, workspace
-from attunebench.datasets.manifest import manifest_of
 from attunebench.datasets.subsets import (
     belongs_to_data,
     conversation_number,
@@ -29,7 +28,7 @@ from attunebench.datasets.subsets import (
     subset_called,
     subset_file_name,
 )
-from attunebench.datasets.verifying import files_by_number
+from attunebench.datasets.verifying import files_by_number, manifest_of
 from attunebench.errors import DataError, UsageError
 from attunebench.files import visible_files
 from attunebench.text import address_text, printable

@@ -13,7 +13,7 @@ from factory import write_conversations
 
 from attunebench.conversations import load_conversations, validate_folder
 from attunebench.conversations.loading import MANIFEST_NAME
-from attunebench.datasets.manifest import (
+from attunebench.datasets.verifying import (
     Manifest,
     differences,
     entries_of,
