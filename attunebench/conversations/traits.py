@@ -68,7 +68,7 @@ def asrs_division(values: Iterable[float | None]) -> Division:
 
 def asrs_text(form: Division) -> str:
     """How ASRS-6 is read, and why: for the end of a sentence."""
-    if form is ASRS_SUM:
+    if form == ASRS_SUM:
         return "a sum of 0–24, as a value is above 6: 14 and above is screen-positive"
     return "a count of 0–6, as no value is above 6: 4 and above is screen-positive"
 
