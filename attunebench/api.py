@@ -70,10 +70,9 @@ def run(
 ) -> RunSummary:
     """Run a model over conversations (or a folder of them) and write one result file for each and mode.
 
-    Gives the counts of what was written, passed over and skipped. Raises UsageError (settings that fit no run),
-    DataError (conversations, or results of other settings in the folder) and ConfigurationError (key, address, money).
-    The codebook is the given one; for a folder, else the one of its checkout; else this package's. See
-    `attunebench.runner.run_conversations` for `observer`, `run_again` and `interruptible`.
+    Raises UsageError (settings that fit no run), DataError (conversations, or results of other settings in the folder)
+    and ConfigurationError (key, address, money). The codebook is the given one; for a folder, else the one of its
+    checkout; else this package's. See `attunebench.runner.run_conversations` for the other arguments.
 
     `client` asks the evaluated model in place of this package's own: an AsyncOpenAI or AsyncAzureOpenAI (whose provider
     is azure) with its address, credentials, headers and transport, not used in another event loop before. Tries, pace,

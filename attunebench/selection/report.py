@@ -238,18 +238,16 @@ def _beside(sides: Sides, families: Sequence[Family], settings: Settings) -> Ana
 
 
 def _contrast_table(sides: Sides, family: Family, rows: Sequence[Row], settings: Settings) -> Table:
-    beyond = []
-    if cells := [row.beyond for row in rows if row.beyond]:
-        meaning, unit = "Difference minus that of the base rate.", unit_of(rows[0].metric_id)
-        beyond = [column("beyond", cells, "beyond base rate", unit, meaning)]
     metrics = [label_of(row.metric_id) for row in rows]
+    beyond = [row.beyond for row in rows if row.beyond]
+    unit, meaning = unit_of(rows[0].metric_id), "Difference minus that of the base rate."
     return table(
         f"beside-{family.id}",
         f"{family.title}, subset and rest",
         *([words("metric", metrics)] if len(set(metrics)) > 1 else []),
         words("model", [row.names[0] for row in rows]),
         *_columns(rows, settings, "Mean", "difference"),
-        *beyond,
+        *([column("beyond", beyond, "beyond base rate", unit, meaning)] if beyond else []),
         caption=_caption(sides, rows, settings),
     )
 
@@ -300,7 +298,6 @@ def _sentences(
         named = [(str(row.names[0].value), row.difference) for row in mine if not row.reference]
         of, digits = "between subset and rest", digits_of(metric_id)
         yield f"{label_of(metric_id)}: {claims_sentence(named, settings, of=of, digits=digits)}"
-        yield from (sentence for row in mine if row.reference and (sentence := _of_base_rate(row, settings)))
     claims = [row.metric_id for row in rows if claimed(row.difference, settings) and row.metric_id not in shown]
     if claims:
         yield f"Differences are also significant in {listed(list(map(label_of, dict.fromkeys(claims))))}."
@@ -309,19 +306,6 @@ def _sentences(
         metric_id, of = of_pairs[0].metric_id, "of one model on another in the subset"
         sentence = claims_sentence(named, settings, noun="gain", of=of, digits=digits_of(metric_id))
         yield f"{label_of(metric_id)}: {sentence}"
-
-
-def _of_base_rate(row: Row, settings: Settings) -> str:
-    """Whether the subset is easier or harder to be right about, whoever answers."""
-    cell = row.difference
-    # Nothing is tested here, and an interval over few people is too narrow to say so much.
-    if cell.small or cell.low is None or cell.high is None or min(row.people) < settings.small:
-        return ""
-    effect = with_interval(cell, digits_of(row.metric_id), sign=True)
-    if cell.low <= 0 <= cell.high:
-        return f"The interval of the base rate's difference includes 0 ({effect})."
-    word = "easier" if (cell.low > 0) == better(row.metric_id) else "harder"
-    return f"The base rate itself differs ({effect}): the subset is {word}, whoever answers."
 
 
 def _caption(sides: Sides, rows: Sequence[Row], settings: Settings) -> str:
