@@ -236,26 +236,12 @@ def _conversation(key: Key, conversation: str, entry: Entry, metrics: dict[str, 
         "n_turns": 0,
         "metrics": metrics,
         "turns": [],
-        "pooled": {},
-        "calls": {},
-        "composite_complete": True,
-        "answers": {"post_panas": None, "wide": None},
-        "usage": {},
-        "api_cost": None,
-        "duration_seconds": None,
     }
 
 
 def _aggregate(key: Key, count: int, metrics: dict[str, Any]) -> dict[str, Any]:
-    return {
-        **dict(zip(_OF_GROUP, key, strict=True)),
-        "n_conversations": count,
-        "n_participants": 0,
-        "composite_incomplete": 0,
-        "metrics": metrics,
-        "pooled": {},
-        "coverage": None,
-    }
+    of_group = dict(zip(_OF_GROUP, key, strict=True))
+    return {**of_group, "n_conversations": count, "n_participants": 0, "metrics": metrics, "pooled": {}}
 
 
 def _by_se(means: Mapping[str, float], errors: Mapping[str, float], count: int) -> dict[str, Any]:
