@@ -14,6 +14,10 @@ from attunebench.conversations.schema import BinaryJudgement, Comparison, Frozen
 
 USUAL_COMPARISONS = 12
 _LAST_TURN = 1_000_000
+_NUMBER = kinds.Kind(
+    lambda value: value if type(value) is int and 1 <= value <= _LAST_TURN else None,
+    f"a whole number from 1 to {_LAST_TURN:,}",
+)
 
 _OBSERVED = ("observedBehavior", "did_occur", "humanValue", "actualValue")
 _PREFERRED = ("preferredBehavior", "should_occur", "humanPreference")
@@ -40,7 +44,7 @@ def read_turns(top: Block) -> tuple[Turn, ...]:
         block = top.item("turns", index, entry)
         if block is None:
             continue
-        number = _number(block)
+        number = block.value(_NUMBER, "turnNumber")
         if number in seen:
             top.notes.error(block.at("turnNumber"), f"the turn number {number} stands here a second time")
         if number is not None:
@@ -77,14 +81,6 @@ def _turn(block: Block, number: int) -> Turn:
     if unknown := labels.extras(Frozen):
         turn["annotations"] = unknown
     return Turn(**turn, **block.extras(Turn))
-
-
-def _number(block: Block) -> int | None:
-    path, value = block.get("turnNumber")
-    if type(value) is int and 1 <= value <= _LAST_TURN:
-        return value
-    block.notes.expected(path, f"a whole number from 1 to {_LAST_TURN:,}", value)
-    return None
 
 
 def _tags(block: Block) -> tuple[tuple[Tag, ...] | None, tuple[Tag, ...]]:
