@@ -23,17 +23,7 @@ from attunebench.scorer import score_to_file as score_to_file
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-__all__ = [
-    "collect",
-    "load_conversations",
-    "plan",
-    "plan_calls",
-    "rejudge",
-    "reparse",
-    "run",
-    "score",
-    "score_to_file",
-]
+__all__ = ["collect", "load_conversations", "plan", "plan_calls", "rejudge", "reparse", "run", "score", "score_to_file"]
 
 Conversations = Sequence[Conversation] | ConversationSet | str | Path
 """Conversations, or the folder that they are in."""
@@ -132,10 +122,7 @@ def collect(
 
 
 def reparse(
-    results: str | Path,
-    conversations: Conversations,
-    *,
-    codebook: Codebook | Path | None = None,
+    results: str | Path, conversations: Conversations, *, codebook: Codebook | Path | None = None
 ) -> ReparseSummary:
     """Read the journalled replies of a results folder again with today's reader, and rewrite what comes out otherwise.
 

@@ -218,16 +218,11 @@ def _note_duplicates(files: Iterable[_File]) -> None:
 def _warnings(files: Sequence[_File]) -> tuple[Issue, ...]:
     """All warnings of the files, and for each variant that is nearly always on one letter, which gives it away."""
     conversations = [file.conversation for file in files if file.conversation is not None]
-    sides = Counter((c.a, c.b) for one in conversations for turn in one.turns for c in turn.comparisons)
+    sides = [(c.a, c.b) for one in conversations for turn in one.turns for c in turn.comparisons]
+    on_a, on_b = Counter(a for a, _ in sides), Counter(b for _, b in sides)
     warnings = [issue for file in files for issue in file.notes.warnings]
-    on_a: Counter[str] = Counter()
-    compared: Counter[str] = Counter()
-    for (a, b), n in sides.items():
-        on_a[a] += n
-        compared[a] += n
-        compared[b] += n
-    for variant, n in compared.items():
-        letter, most = ("A", on_a[variant]) if 2 * on_a[variant] >= n else ("B", n - on_a[variant])
+    for variant, n in (on_a + on_b).items():
+        most, letter = max((on_a[variant], "A"), (on_b[variant], "B"))
         if most > LETTER_LIMIT * n:
             sentence = f"'{variant}' is {letter} in {most} of its {n} comparisons; the letter gives the variant away"
             warnings.append(Issue("", "", sentence, "letters"))

@@ -111,11 +111,7 @@ class ProfileScores:
 
 
 def score_profiles(
-    folder: Path,
-    conversations: Sequence[Conversation],
-    provider: str,
-    model: str,
-    settings: Settings | None = None,
+    folder: Path, conversations: Sequence[Conversation], provider: str, model: str, settings: Settings | None = None
 ) -> ProfileScores:
     """Score the predictions of a model in a folder against the profiles of these conversations.
 

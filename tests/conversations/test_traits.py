@@ -9,15 +9,7 @@ from factory import make_conversation
 from talks import parsed
 
 from attunebench.conversations.schema import Conversation, Demographics, ParticipantProfile
-from attunebench.conversations.traits import (
-    CANNOT_TELL,
-    TRAITS,
-    Span,
-    asrs_note,
-    traits_of,
-    truth_of,
-    untold,
-)
+from attunebench.conversations.traits import CANNOT_TELL, TRAITS, Span, asrs_note, traits_of, truth_of, untold
 
 BY_ID = {trait.id: trait for trait in TRAITS}
 
