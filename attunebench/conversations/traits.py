@@ -1,8 +1,8 @@
 """What a participant's profile says, trait by trait, as answers from a fixed list: what a profile is predicted in.
 
-Owns the traits, their answers, and how a profile's free words and scale values become one of them.
-The lists are constants: they depend on no data, so that nothing of a profile can show in them. Traits are what people
-told of themselves, and scales are screeners: no value here is a finding about anybody. Knows no prompt and no score.
+Owns the traits, their answers, and how a profile's free words and scale values become one of them. The lists are
+constants: they depend on no data, so that nothing of a profile can show in them. Traits are what people told of
+themselves, and scales are screeners: no value here is a finding about anybody. Knows no prompt and no score.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ _TIPI = {
 
 
 def _screener(id: str, label: str, score: str = "") -> Trait:
-    division = DIVISIONS.get(score or id, ASRS_COUNT)
+    division = ASRS_COUNT if id == ASRS else DIVISIONS[score or id]
     options = division.names[::-1] if POSITIVE in division.names else division.names
     return Trait(id, label, "choice", options, division=division, score=score or id)
 
