@@ -147,7 +147,7 @@ def _accuracy_table(items: Sequence[Item], chance: _Chance, sample: str) -> Tabl
         counts("n", (cell.n for cell in accuracy), "n", _N),
         counts("participants", map(chance.count, rights), "people", "their participants"),
         share("accuracy", accuracy, meaning="share of n that is right"),
-        share("base_rate", chance.means(bases, shares=True), meaning=others),
+        share("base_rate", chance.means(bases), meaning=others),
         share("difference", gains, "accuracy − base rate", meaning="what the conversation added"),
         share("balanced_accuracy", map(chance.balanced, items), meaning="mean over the answers' own accuracies"),
         caption=f"{chance.caption(sample, counted(len(items), 'item'))} The base rate answers with {others}, each "
