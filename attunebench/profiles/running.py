@@ -32,6 +32,7 @@ from attunebench.text import listed, printable
 if TYPE_CHECKING:
     from attunebench.protocol.calls import Call, Mode, Record
 
+
 @dataclass(frozen=True)
 class ProfileTask(Task):
     """Predicting profiles. `traits` as `conversations.traits.traits_of` makes them of the data at hand."""

@@ -56,7 +56,9 @@ def people(data: Data) -> Analysis:
         "Who are the people behind the conversations?",
         shows=f"{counted(known, 'participant')} of {len(data.people)} with a profile.",
         tables=(
-            facet_table(data, "demographics", "Demographics", demographics, f"{told} Several fields of work or study count."),
+            facet_table(
+                data, "demographics", "Demographics", demographics, f"{told} Several fields of work or study count."
+            ),
             facet_table(data, "diagnoses", "Diagnoses, self-reported", [named], f"{told} Several can be told."),
             facet_table(
                 data,
