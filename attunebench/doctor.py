@@ -185,14 +185,7 @@ def server(base_url: str, api_key: str | None = None) -> str | Finding:
         problem = _problem(url, response)
     if problem:
         raise ConfigurationError(f"{url}: {problem}")
-    try:
-        models = _model_names(json.loads(response.content))
-    except (ValueError, RecursionError):
-        problem = "answers, but not with JSON; is this the API's address and not a web page's?"
-        raise ConfigurationError(f"{url}: {problem}") from None
-    if not models:
-        return Finding("note", f"{url}: answers, but names no model")
-    return f"{url}: answers; models: {listed(models, most=11)}"
+    return _models(url, response)
 
 
 def _problem(url: str, response: Response) -> str:
@@ -208,7 +201,15 @@ def _problem(url: str, response: Response) -> str:
     return "" if status == 200 else f"answers with status {status}; the server's log should say why"
 
 
-def _model_names(answer: Any) -> list[str]:
+def _models(url: str, response: Response) -> str | Finding:
+    try:
+        answer: Any = json.loads(response.content)
+    except (ValueError, RecursionError):
+        problem = "answers, but not with JSON; is this the API's address and not a web page's?"
+        raise ConfigurationError(f"{url}: {problem}") from None
     entries = answer.get("data") if isinstance(answer, dict) else answer
     names = [entry.get("id") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    return [printable(name, 80) for name in names if isinstance(name, str)]
+    models = [printable(name, 80) for name in names if isinstance(name, str)]
+    if not models:
+        return Finding("note", f"{url}: answers, but names no model")
+    return f"{url}: answers; models: {listed(models, most=11)}"

@@ -6,7 +6,7 @@ A screener is never a diagnosis.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from attunebench.analyses.table import Analysis, Table, column, table, words
 from attunebench.analyses.verdicts import counted, number
@@ -33,6 +33,12 @@ _DEMOGRAPHICS = {
     "work_edu_background": "Work or studies",
 }
 _SEVERAL = ("work_edu_background",)
+_QUESTIONS = {
+    "q1": "Q1, goals (several are possible)",
+    "q2": "Q2, how clearly feelings came out",
+    "q3": "Q3, fit of the model",
+}
+_ANSWERED = "Shares of the conversations with an answer."
 _SIDES = {"positive": "Positive affect", "negative": "Negative affect"}
 
 
@@ -45,9 +51,6 @@ def people(data: Data) -> Analysis:
         Facet(label, _demographic(name), youngest_first if name == "age_range" else (), single=name not in _SEVERAL)
         for name, label in _DEMOGRAPHICS.items()
     ]
-    diagnoses = _demographic("diagnoses")
-    named = Facet("Diagnosis (self-reported)", diagnoses)
-    groups = Facet("Group", lambda c: diagnosis_groups(diagnoses(c)), GROUPS, closed=True)
     bands = [_bands(trait) for trait in traits_of(data.conversations) if trait.division]
     told = "Shares of the participants who told."
     return Analysis(
@@ -59,14 +62,7 @@ def people(data: Data) -> Analysis:
             facet_table(
                 data, "demographics", "Demographics", demographics, f"{told} Several fields of work or study count."
             ),
-            facet_table(data, "diagnoses", "Diagnoses, self-reported", [named], f"{told} Several can be told."),
-            facet_table(
-                data,
-                "diagnosis_groups",
-                "Groups of diagnoses, self-reported",
-                [groups],
-                "By parts of the names; somebody can be in several groups.",
-            ),
+            *_diagnoses(data, told),
             facet_table(
                 data,
                 "screeners",
@@ -82,6 +78,17 @@ def people(data: Data) -> Analysis:
             "A table over people can tell who they are: before it is published, look for cells with few participants."
             + ("" if data.mask_below > 1 else " --mask-below N hides them."),
         ),
+    )
+
+
+def _diagnoses(data: Data, told: str) -> tuple[Table, Table]:
+    diagnoses = _demographic("diagnoses")
+    named = Facet("Diagnosis (self-reported)", diagnoses)
+    groups = Facet("Group", lambda c: diagnosis_groups(diagnoses(c)), GROUPS, closed=True)
+    by_part = "By parts of the names; somebody can be in several groups."
+    return (
+        facet_table(data, "diagnoses", "Diagnoses, self-reported", [named], f"{told} Several can be told."),
+        facet_table(data, "diagnosis_groups", "Groups of diagnoses, self-reported", [groups], by_part),
     )
 
 
@@ -174,12 +181,6 @@ def _items(data: Data) -> Table:
 
 def answers(data: Data) -> Analysis:
     """Answers about the whole conversation: Q1 to Q3, the follow-up, and the ratings of the model's four branches."""
-    asked = {
-        "q1": "Q1, goals (several are possible)",
-        "q2": "Q2, how clearly feelings came out",
-        "q3": "Q3, fit of the model",
-    }
-    told = "Shares of the conversations with an answer."
     negative, options = data.codebook.q3_negative, data.codebook.follow_up_options
     follow_up = Facet("What felt off", _follow_up(options), options, closed=True, among=lambda c: c.wide.q3 in negative)
     return Analysis(
@@ -187,24 +188,14 @@ def answers(data: Data) -> Analysis:
         "Answers about the whole conversation",
         "What were people looking for, and how well did the model fit?",
         tables=(
-            *(
-                facet_table(
-                    data,
-                    name,
-                    title,
-                    [Facet("Answer", _answer(name), getattr(data.codebook, f"{name}_options"), closed=True)],
-                    told,
-                    of="conversations",
-                )
-                for name, title in asked.items()
-            ),
+            *_asked(data),
             facet_table(
                 data,
                 "follow_up",
                 "Follow-up: what felt off",
                 [follow_up],
-                f"Asked after a negative Q3 alone. {told} Texts that are no option of the codebook are counted, not "
-                "shown.",
+                f"Asked after a negative Q3 alone. {_ANSWERED} Texts that are no option of the codebook are counted, "
+                "not shown.",
                 of="conversations",
             ),
             spread_table(
@@ -220,6 +211,12 @@ def answers(data: Data) -> Analysis:
             ),
         ),
     )
+
+
+def _asked(data: Data) -> Iterator[Table]:
+    for name, title in _QUESTIONS.items():
+        answer = Facet("Answer", _answer(name), getattr(data.codebook, f"{name}_options"), closed=True)
+        yield facet_table(data, name, title, [answer], _ANSWERED, of="conversations")
 
 
 def _answer(name: str) -> Callable[[Conversation], Iterable[str]]:
