@@ -157,7 +157,7 @@ def _comparison(block: Block) -> Comparison | None:
 
 def _entry(labels: Block, name: str, index: int, raw: Any, read: Callable[[Block], M | None]) -> M | None:
     """What `read` makes of an entry of a list; one without anything to note, and without further keys, is shared."""
-    key: tuple[Any, ...] = (read, *raw.items()) if isinstance(raw, dict) else ()
+    key: tuple[Any, ...] = (read, *raw, *raw.values()) if isinstance(raw, dict) else ()
     try:
         usual: M | None = _USUAL.get(key)
     except TypeError:  # a list or object where a value is due
