@@ -37,13 +37,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "load_conversations": "attunebench.api",
+    **dict.fromkeys(__all__, "attunebench.api"),
     "load_scores": "attunebench.scores.loading",
-    "plan_calls": "attunebench.api",
-    "rejudge": "attunebench.api",
-    "reparse": "attunebench.api",
-    "run": "attunebench.api",
-    "score": "attunebench.api",
     "ModelSettings": "attunebench.runner",
     "RunSettings": "attunebench.runner",
 }

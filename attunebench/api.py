@@ -25,21 +25,14 @@ if TYPE_CHECKING:
     from attunebench.runner.rejudge import RejudgeSummary
     from attunebench.runner.reparse import ReparseSummary
 
-__all__ = [
-    "collect",
-    "load_conversations",
-    "plan",
-    "plan_calls",
-    "rejudge",
-    "reparse",
-    "run",
-    "score",
-    "score_to_file",
-]
+__all__ = ["collect", "load_conversations", "plan", "plan_calls", "rejudge", "reparse", "run", "score", "score_to_file"]
+
+Conversations = Sequence[Conversation] | ConversationSet | str | Path
+"""Conversations, or the folder that they are in."""
 
 
 def plan_calls(
-    conversations: Sequence[Conversation] | ConversationSet,
+    conversations: Conversations,
     modes: Sequence[Mode] = ("default",),
     *,
     judges: int = 0,
@@ -52,18 +45,12 @@ def plan_calls(
     A judge's call lacks its draft until `attunebench.protocol.plan.with_draft` has put it in. Raises UsageError for
     a blind strategy with an omniscient mode, DataError for a codebook that cannot be read.
     """
-    return _plan_calls(
-        list(conversations),
-        modes,
-        _codebook(codebook),
-        judges=judges,
-        panas_strategy=panas_strategy,
-        judge_scale=judge_scale,
-    )
+    talks, book = _loaded(conversations, codebook)
+    return _plan_calls(talks, modes, book, judges=judges, panas_strategy=panas_strategy, judge_scale=judge_scale)
 
 
 def run(
-    conversations: Sequence[Conversation] | ConversationSet | str | Path,
+    conversations: Conversations,
     settings: RunSettings,
     *,
     codebook: Codebook | Path | None = None,
@@ -75,10 +62,9 @@ def run(
 ) -> RunSummary:
     """Run a model over conversations (or a folder of them) and write one result file for each and mode.
 
-    Gives the counts of what was written, passed over and skipped. Raises UsageError (settings that fit no run),
-    DataError (conversations, or results of other settings in the folder) and ConfigurationError (key, address, money).
-    The codebook is the given one; for a folder, else the one of its checkout; else this package's. See
-    `attunebench.runner.run_conversations` for `observer`, `run_again` and `interruptible`.
+    Raises UsageError (settings that fit no run), DataError (conversations, or results of other settings in the folder)
+    and ConfigurationError (key, address, money). The codebook is the given one; for a folder, else the one of its
+    checkout; else this package's. See `attunebench.runner.run_conversations` for the other arguments.
 
     `client` asks the evaluated model in place of this package's own: an AsyncOpenAI or AsyncAzureOpenAI (whose provider
     is azure) with its address, credentials, headers and transport, not used in another event loop before. Tries, pace,
@@ -94,18 +80,12 @@ def run(
             raise UsageError("A `client` serves one process: leave out `executor`, or have it find keys by itself.")
         settings = _with_client(settings, client)
     talks, book = _loaded(conversations, codebook)
-    return (executor or run_conversations)(
-        talks,
-        settings,
-        book,
-        observer=observer,
-        run_again=run_again,
-        interruptible=interruptible,
-    )
+    by = executor or run_conversations
+    return by(talks, settings, book, observer=observer, run_again=run_again, interruptible=interruptible)
 
 
 def plan(
-    conversations: Sequence[Conversation] | ConversationSet | str | Path,
+    conversations: Conversations,
     settings: RunSettings,
     output: str | Path = "requests.jsonl",
     *,
@@ -128,15 +108,8 @@ def plan(
         folder = Path(conversations) if isinstance(conversations, (str, Path)) else None
         origin = Origin(folder, codebook if isinstance(codebook, Path) else None)
     talks, book = _loaded(conversations, codebook)
-    return plan_requests(
-        talks,
-        settings,
-        book,
-        Path(output),
-        origin=origin,
-        limits=limits or SERVICE,
-        new_only=new_only,
-    )
+    limits = limits or SERVICE
+    return plan_requests(talks, settings, book, Path(output), origin=origin, limits=limits, new_only=new_only)
 
 
 def collect(
@@ -155,19 +128,12 @@ def collect(
     """
     from attunebench.batches.files import collect_responses
 
-    return collect_responses(
-        [Path(each) for each in responses],
-        Path(results),
-        conversations=Path(conversations) if conversations is not None else None,
-        codebook=codebook,
-    )
+    where = Path(conversations) if conversations is not None else None
+    return collect_responses([*map(Path, responses)], Path(results), conversations=where, codebook=codebook)
 
 
 def reparse(
-    results: str | Path,
-    conversations: Sequence[Conversation] | ConversationSet | str | Path,
-    *,
-    codebook: Codebook | Path | None = None,
+    results: str | Path, conversations: Conversations, *, codebook: Codebook | Path | None = None
 ) -> ReparseSummary:
     """Read the journalled replies of a results folder again with today's reader, and rewrite what comes out otherwise.
 
@@ -181,7 +147,7 @@ def reparse(
 
 
 def rejudge(
-    conversations: Sequence[Conversation] | ConversationSet | str | Path,
+    conversations: Conversations,
     settings: RunSettings,
     *,
     models: Sequence[str] = (),
@@ -200,13 +166,7 @@ def rejudge(
 
     talks, book = _loaded(conversations, codebook)
     return rejudge_results(
-        talks,
-        settings,
-        book,
-        models=models,
-        modes=modes,
-        observer=observer,
-        interruptible=interruptible,
+        talks, settings, book, models=models, modes=modes, observer=observer, interruptible=interruptible
     )
 
 
@@ -222,17 +182,11 @@ def _with_client(settings: RunSettings, client: AsyncOpenAI) -> RunSettings:
     return settings.model_copy(update={"em": settings.em.model_copy(update=changes)})
 
 
-def _loaded(
-    conversations: Sequence[Conversation] | ConversationSet | str | Path, codebook: Codebook | Path | None
-) -> tuple[list[Conversation], Codebook]:
+def _loaded(conversations: Conversations, codebook: Codebook | Path | None) -> tuple[list[Conversation], Codebook]:
     """The conversations, and the codebook: the given one, else the one beside a folder, else this package's."""
     if isinstance(conversations, (str, Path)):
         codebook = codebook or codebook_for(Path(conversations))
         conversations = load_conversations(conversations)
-    return list(conversations), _codebook(codebook)
-
-
-def _codebook(given: Codebook | Path | None) -> Codebook:
-    if given is None:
-        return default_codebook()
-    return given if isinstance(given, Codebook) else load_codebook(given)
+    if codebook is None or isinstance(codebook, Codebook):
+        return list(conversations), codebook or default_codebook()
+    return list(conversations), load_codebook(codebook)

@@ -10,18 +10,22 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from attunebench.errors import DataError
+from attunebench.files import shipped
 from attunebench.jsonfile import read_json
 
 FILE_NAME = "annotation_codebook.json"
 
 _QUESTION_ID = re.compile(r"B\d+|PW\d+|general")
-_TEXT_KEYS = ("text", "questionText", "question")
-_OBSERVER_KEYS = ("observerText", "observer_text")
+_PARTS = {
+    "text": ("text", "questionText", "question"),
+    "observerText": ("observerText", "observer_text"),
+    "category": ("category",),
+}
+"""Part of a question in our file → the keys that other codebooks have for it."""
 _FOLLOW_UP = "q3_followUp_whatFeltOff"
 
 
@@ -123,9 +127,14 @@ def similarity_matrix(coordinates: Mapping[str, tuple[float, float]]) -> dict[st
 @cache
 def default_codebook() -> Codebook:
     """The codebook that the package ships: the same object at every call."""
-    path = _shipped_path()
-    raw, sha256 = read_json(path)
-    return _ours(raw, sha256, str(path))
+    return _codebook(*_shipped())
+
+
+@cache
+def _shipped() -> tuple[Mapping[str, Any], str, str]:
+    """The content of our file, its digest and where it is."""
+    path = shipped(FILE_NAME)
+    return (*read_json(path), str(path))
 
 
 def load_codebook(path: str | Path) -> Codebook:
@@ -142,9 +151,10 @@ def load_codebook(path: str | Path) -> Codebook:
     if sha256 == ours.sha256:
         return replace(ours, origin=str(path))
     found = _questions_in(raw)
-    if not any(entry.text or entry.observer_text for entry in found.values()):
+    if not any("text" in entry or "observerText" in entry for entry in found.values()):
         raise DataError(f"{path} holds no question text with an ID such as B1, PW1 or general; is it a codebook?")
-    return _completed(ours, found, _follow_up_in(raw), sha256, str(path))
+    merged, borrowed = _completed(_shipped()[0], found, _follow_up_in(raw))
+    return _codebook(merged, sha256, str(path), borrowed)
 
 
 def codebook_for(conversations_folder: str | Path) -> Path | None:
@@ -158,23 +168,16 @@ def codebook_for(conversations_folder: str | Path) -> Path | None:
     return None
 
 
-def _shipped_path() -> Path:
-    packaged = resources.files("attunebench") / "_data" / FILE_NAME
-    if isinstance(packaged, Path) and packaged.is_file():
-        return packaged
-    # An editable install does not see files that the wheel takes from outside the package: look in the checkout.
-    checkout = Path(__file__).resolve().parent.parent / FILE_NAME
-    if checkout.is_file():
-        return checkout
-    raise DataError(f"The package lacks its {FILE_NAME}; install attunebench again.")
-
-
-def _ours(raw: Mapping[str, Any], sha256: str, origin: str) -> Codebook:
+def _codebook(raw: Mapping[str, Any], sha256: str, origin: str, borrowed: tuple[str, ...] = ()) -> Codebook:
+    """The codebook in a file of our own shape."""
     wide = {
         key: WideQuestion(entry["text"], entry["observerText"], tuple(entry["options"]))
         for key, entry in raw["conversationWideQuestions"].items()
     }
     items = raw["panas"]["items"]
+    positive, negative = (
+        tuple(entry["item"] for entry in items if entry["polarity"] == side) for side in ("positive", "negative")
+    )
     return Codebook(
         binary={
             entry["id"]: BinaryQuestion(entry["text"], entry["observerText"], entry["category"])
@@ -190,57 +193,44 @@ def _ours(raw: Mapping[str, Any], sha256: str, origin: str) -> Codebook:
         branches={name: Branch(**entry) for name, entry in raw["fourBranch"]["branches"].items()},
         study_branches=raw["branchMaps"]["study"],
         category_branches=raw["branchMaps"]["category"],
-        panas_positive=tuple(entry["item"] for entry in items if entry["polarity"] == "positive"),
-        panas_negative=tuple(entry["item"] for entry in items if entry["polarity"] == "negative"),
+        panas_positive=positive,
+        panas_negative=negative,
         coordinates={entry["item"]: (entry["valence"], entry["arousal"]) for entry in items},
         scales={name: Scale(**entry) for name, entry in raw["profileScales"].items()},
         sha256=sha256,
         origin=origin,
+        borrowed=borrowed,
     )
 
 
-@dataclass(slots=True)
-class _Found:
-    """What a foreign codebook says about one ID; the first mention of each part counts."""
-
-    text: str | None = None
-    observer_text: str | None = None
-    category: str | None = None
+# Codebooks of other shapes
 
 
 def _completed(
-    ours: Codebook, found: Mapping[str, _Found], follow_up: tuple[str, ...] | None, sha256: str, origin: str
-) -> Codebook:
-    borrowed: list[str] = []
-    categories = set(ours.category_branches)
-    binary: dict[str, BinaryQuestion] = {}
-    for question_id, own in ours.binary.items():
-        given = found.get(question_id, _Found())
-        if given.text is None:
-            borrowed.append(question_id)
-        binary[question_id] = BinaryQuestion(
-            text=given.text or own.text,
-            observer_text=given.observer_text or given.text or own.observer_text,
-            category=given.category if given.category in categories else own.category,
-        )
-    pairwise: dict[str, str | None] = {}
-    for question_id, own_text in ours.pairwise.items():
-        text = found.get(question_id, _Found()).text
-        if text is None and own_text is not None:
-            borrowed.append(question_id)
-        pairwise[question_id] = text or own_text
+    ours: Mapping[str, Any], found: Mapping[str, Mapping[str, str]], follow_up: list[str] | None
+) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """Our file with the texts of another one in it, and what that one lacks."""
+    binary, pairwise, borrowed = [], [], []
+    for entry in ours["binaryQuestions"]:
+        given = dict(found.get(entry["id"], {}))
+        if "text" in given:
+            given.setdefault("observerText", given["text"])
+        else:
+            borrowed.append(entry["id"])
+        if given.get("category") not in ours["branchMaps"]["category"]:
+            given.pop("category", None)
+        binary.append({**entry, **given})
+    for entry in ours["pairwiseQuestions"]:
+        text = found.get(entry["id"], {}).get("text")
+        if text is None and entry["text"] is not None:
+            borrowed.append(entry["id"])
+        pairwise.append({**entry, "text": text or entry["text"]})
     borrowed += ["coordinates"] if follow_up else ["coordinates", "follow-up options"]
-    options = follow_up or ours.follow_up_options
-    return replace(
-        ours,
-        binary=binary,
-        pairwise=pairwise,
-        wide={**ours.wide, _FOLLOW_UP: replace(ours.wide[_FOLLOW_UP], options=options)},
-        follow_up_options=options,
-        sha256=sha256,
-        origin=origin,
-        borrowed=tuple(borrowed),
-    )
+    wide = dict(ours["conversationWideQuestions"])
+    if follow_up:
+        wide[_FOLLOW_UP] = {**wide[_FOLLOW_UP], "options": follow_up}
+    merged = {"binaryQuestions": binary, "pairwiseQuestions": pairwise, "conversationWideQuestions": wide}
+    return {**ours, **merged}, tuple(borrowed)
 
 
 def _objects_in(raw: Any) -> Iterator[tuple[str | None, Any]]:
@@ -255,46 +245,26 @@ def _objects_in(raw: Any) -> Iterator[tuple[str | None, Any]]:
             stack.extend((None, entry) for entry in reversed(value))
 
 
-def _questions_in(raw: Any) -> dict[str, _Found]:
-    found: dict[str, _Found] = {}
+def _questions_in(raw: Any) -> dict[str, dict[str, str]]:
+    """ID → the parts of its question; the first mention of each part counts."""
+    found: dict[str, dict[str, str]] = {}
     for key, value in _objects_in(raw):
-        question_id = key
-        if isinstance(value, dict):
-            question_id = next((value[k] for k in ("id", "questionId") if isinstance(value.get(k), str)), key)
-        if question_id is None or not _QUESTION_ID.fullmatch(question_id):
+        # A bare string of one word is no question: an ID may also be mapped to a category.
+        is_text = isinstance(value, str) and len(value.split()) > 1
+        entry = value if isinstance(value, dict) else {"text": value} if is_text else {}
+        name = next((entry[k] for k in ("id", "questionId") if isinstance(entry.get(k), str)), key)
+        if name is None or not _QUESTION_ID.fullmatch(name):
             continue
-        entry = _entry(value)
-        if entry is None:
-            continue
-        known = found.setdefault(question_id, entry)
-        known.text = known.text or entry.text
-        known.observer_text = known.observer_text or entry.observer_text
-        known.category = known.category or entry.category
+        for part, keys in _PARTS.items():
+            texts = (entry[k].strip() for k in keys if isinstance(entry.get(k), str))
+            if text := next(filter(None, texts), ""):
+                found.setdefault(name, {}).setdefault(part, text)
     return found
 
 
-def _entry(value: Any) -> _Found | None:
-    """What stands under an ID. A bare string of one word is no question (an ID may also be mapped to a category)."""
-    if isinstance(value, str):
-        return _Found(text=value.strip()) if len(value.split()) > 1 else None
-    if not isinstance(value, dict):
-        return None
-    return _Found(
-        text=_first_text(value, _TEXT_KEYS),
-        observer_text=_first_text(value, _OBSERVER_KEYS),
-        category=_first_text(value, ("category",)),
-    )
-
-
-def _first_text(value: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
-    return next((value[k].strip() for k in keys if isinstance(value.get(k), str) and value[k].strip()), None)
-
-
-def _follow_up_in(raw: Any) -> tuple[str, ...] | None:
+def _follow_up_in(raw: Any) -> list[str] | None:
     for key, value in _objects_in(raw):
-        if key != _FOLLOW_UP:
-            continue
         options = value.get("options") if isinstance(value, dict) else value
-        if isinstance(options, list) and options and all(isinstance(option, str) for option in options):
-            return tuple(options)
+        if key == _FOLLOW_UP and isinstance(options, list) and options and all(isinstance(o, str) for o in options):
+            return options
     return None

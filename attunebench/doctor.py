@@ -7,38 +7,52 @@ written" and "does a server answer". A key's value is never part of a finding, n
 from __future__ import annotations
 
 import asyncio
+import json
 import platform
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlsplit, urlunsplit
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 from attunebench import eventloop
 from attunebench._version import __version__
 from attunebench.errors import AttuneBenchError, ConfigurationError
-from attunebench.text import printable
+from attunebench.text import address_text, listed, printable
 
 if TYPE_CHECKING:
     from httpx2 import Response
 
-State = Literal["ok", "note", "fail"]
+P = ParamSpec("P")
 
 TIMEOUT = 5.0
 """Seconds that a server has for its list of models."""
-_MOST_MODELS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One line of the examination. "note" is neither good nor bad: a key that is not there may not be needed."""
 
-    state: State
+    state: Literal["ok", "note", "fail"]
     text: str
+
+
+def _check(check: Callable[P, str | Finding]) -> Callable[P, Finding]:
+    """A check that returns what is well, or raises what is not."""
+
+    @wraps(check)
+    def examined(*args: P.args, **options: P.kwargs) -> Finding:
+        try:
+            found = check(*args, **options)
+        except AttuneBenchError as error:
+            return Finding("fail", str(error))
+        return found if isinstance(found, Finding) else Finding("ok", found)
+
+    return examined
 
 
 def examine(
@@ -63,18 +77,19 @@ def examine(
         yield server(base_url, api_key)
 
 
-def dependencies() -> Finding:
+@_check
+def dependencies() -> str:
     """Which versions of the core dependencies are installed, and which are missing."""
     try:
         required = metadata.requires("attunebench") or []
     except metadata.PackageNotFoundError:
-        return Finding("fail", "the package itself is not installed (it was found on the path only): pip install .")
+        problem = "the package itself is not installed (it was found on the path only): pip install ."
+        raise ConfigurationError(problem) from None
     names = [match[0] for entry in required if "extra ==" not in entry and (match := re.match(r"[\w.-]+", entry))]
     versions = {name: _version_of(name) for name in names}
-    missing = [name for name, version in versions.items() if version is None]
-    if missing:
-        return Finding("fail", f"not installed: {', '.join(missing)}; install attunebench again with pip")
-    return Finding("ok", "with " + ", ".join(f"{name} {version}" for name, version in versions.items()))
+    if missing := [name for name, version in versions.items() if version is None]:
+        raise ConfigurationError(f"not installed: {', '.join(missing)}; install attunebench again with pip")
+    return "with " + ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
 def _version_of(name: str) -> str | None:
@@ -84,29 +99,22 @@ def _version_of(name: str) -> str | None:
         return None
 
 
-def codebook() -> Finding:
+@_check
+def codebook() -> str:
     """Whether the package's codebook can be read."""
     from attunebench.codebook import default_codebook
 
-    try:
-        book = default_codebook()
-    except AttuneBenchError as error:
-        return Finding("fail", str(error))
+    book = default_codebook()
     asked = f"{len(book.binary)} binary and {len(book.pairwise)} pairwise questions"
-    return Finding("ok", f"codebook: {asked}, sha256 {book.sha256[:12]} ({book.origin})")
+    return f"codebook: {asked}, sha256 {book.sha256[:12]} ({book.origin})"
 
 
-def demonstration() -> Finding:
+@_check
+def demonstration() -> str:
     """Whether the bundled conversations are there and valid."""
-    from attunebench.conversations.bundled import demo_folder
-    from attunebench.conversations.loading import load_conversations
+    from attunebench.conversations.loading import demo_folder, load_conversations
 
-    try:
-        folder = demo_folder()
-        count = len(load_conversations(folder).conversations)
-    except AttuneBenchError as error:
-        return Finding("fail", str(error))
-    return Finding("ok", f"demonstration conversations: {count} ({folder})")
+    return f"demonstration conversations: {len(load_conversations(demo_folder()))} ({demo_folder()})"
 
 
 def keys(environment: Mapping[str, str] | None = None) -> Iterator[Finding]:
@@ -125,29 +133,30 @@ def keys(environment: Mapping[str, str] | None = None) -> Iterator[Finding]:
             yield Finding("ok", f"key for {provider.name}: found ({endpoint.key_source}), for {endpoint.base_url}")
 
 
-def writable(folder: Path) -> Finding:
+@_check
+def writable(folder: Path) -> str:
     """Whether a run could write into `folder`, which need not exist yet and is not made here."""
-    place = folder.absolute()
-    while not place.exists() and place != place.parent:
-        place = place.parent
-    if not place.is_dir():
-        return Finding("fail", f"output folder {folder}: {place} is a file; give another folder with --output")
+    place = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
     try:
         with tempfile.TemporaryFile(dir=place):
             pass
     except OSError as error:
         reason = error.strerror or str(error)
-        return Finding("fail", f"output folder {folder}: cannot be written ({reason}); give another with --output")
-    return Finding("ok", f"output folder {folder}: can be written")
+        raise ConfigurationError(
+            f"output folder {folder}: {place} cannot be written to ({reason}); give another folder with --output"
+        ) from None
+    return f"output folder {folder}: can be written"
 
 
-def server(base_url: str, api_key: str | None = None) -> Finding:
+@_check
+def server(base_url: str, api_key: str | None = None) -> str | Finding:
     """Whether an OpenAI-compatible server answers at `base_url`: its list of models, or one sentence why not.
 
     Waits `TIMEOUT` seconds in all, follows no redirect, and passes by proxies where the host is this machine.
     """
     from pydantic import SecretStr
 
+    from attunebench.backends.caught import fault_of_exception
     from attunebench.backends.prices import list_models
     from attunebench.backends.providers import resolve
     from attunebench.backends.transport import CLIENT_ERRORS, open_client
@@ -158,71 +167,49 @@ def server(base_url: str, api_key: str | None = None) -> Finding:
             return await list_models(client, TIMEOUT)
 
     secret = SecretStr(api_key) if api_key else None
-    try:
-        endpoint = resolve(ModelSettings(provider="local", model="any", base_url=base_url, api_key=secret), {})
-    except AttuneBenchError as error:
-        return Finding("fail", str(error))
+    endpoint = resolve(ModelSettings(provider="local", model="any", base_url=base_url, api_key=secret), {})
     url = endpoint.base_url
     try:
         response = eventloop.run(asked())
-    except ConfigurationError as error:
-        return Finding("fail", str(error))
     except asyncio.TimeoutError:
-        return Finding("fail", f"{url}: no answer within {TIMEOUT:g} s; is the server still loading its model?")
+        problem = f"no answer within {TIMEOUT:g} s; is the server still loading its model?"
     except CLIENT_ERRORS as error:
-        return Finding("fail", _why_no_connection(url, error))
-    return _what_it_said(url, response)
+        fault = fault_of_exception(error)
+        problem = f"not reachable ({fault.message}); is the server running, and are host and port right?"
+        if fault.line in ("certificate", "no tls"):
+            problem = (
+                f"the TLS connection failed ({fault.message}); is it http:// rather than https://, or does the "
+                "certificate's authority have to be named in SSL_CERT_FILE?"
+            )
+    else:
+        problem = _problem(url, response)
+    if problem:
+        raise ConfigurationError(f"{url}: {problem}")
+    return _models(url, response)
 
 
-def _why_no_connection(url: str, error: Exception) -> str:
-    from attunebench.backends.caught import fault_of_exception
-
-    fault = fault_of_exception(error)
-    if fault.line in ("certificate", "no tls"):
-        return (
-            f"{url}: the TLS connection failed ({fault.message}); is it http:// rather than https://, "
-            "or does the certificate's authority have to be named in SSL_CERT_FILE?"
-        )
-    return f"{url}: not reachable ({fault.message}); is the server running, and are host and port right?"
-
-
-def _what_it_said(url: str, response: Response) -> Finding:
-    import json
-
+def _problem(url: str, response: Response) -> str:
+    """What speaks against a server that gave this status; "" where nothing does."""
     status = response.status_code
     if status in (401, 403):
-        return Finding(
-            "fail", f"{url}: answers, but refuses the key (status {status}); give the right one with --api-key"
-        )
+        return f"answers, but refuses the key (status {status}); give the right one with --api-key"
     if 300 <= status < 400:
-        target = _without_secrets(response.headers.get("location", "elsewhere"))
-        return Finding(
-            "fail", f"{url}: redirects to {target}, which is not followed so that no key goes astray; give that address"
-        )
+        target = address_text(response.headers.get("location", "elsewhere"))
+        return f"redirects to {target}, which is not followed so that no key goes astray; give that address"
     if status == 404:
-        return Finding("fail", f"{url}: there is no {url}/models; most servers want /v1 at the end of --base-url")
-    if status != 200:
-        return Finding("fail", f"{url}: answers with status {status}; the server's log should say why")
+        return f"there is no {url}/models; most servers want /v1 at the end of --base-url"
+    return "" if status == 200 else f"answers with status {status}; the server's log should say why"
+
+
+def _models(url: str, response: Response) -> str | Finding:
     try:
-        models = _model_names(json.loads(response.content))
+        answer: Any = json.loads(response.content)
     except (ValueError, RecursionError):
-        return Finding("fail", f"{url}: answers, but not with JSON; is this the API's address and not a web page's?")
-    if not models:
-        return Finding("note", f"{url}: answers, but names no model")
-    more = f" and {len(models) - _MOST_MODELS} more" if len(models) > _MOST_MODELS else ""
-    return Finding("ok", f"{url}: answers; models: {', '.join(models[:_MOST_MODELS])}{more}")
-
-
-def _model_names(answer: Any) -> list[str]:
+        problem = "answers, but not with JSON; is this the API's address and not a web page's?"
+        raise ConfigurationError(f"{url}: {problem}") from None
     entries = answer.get("data") if isinstance(answer, dict) else answer
     names = [entry.get("id") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    return [printable(name, 80) for name in names if isinstance(name, str)]
-
-
-def _without_secrets(url: str) -> str:
-    """The address as it may be shown: no user, password, query or fragment."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "an address that cannot be read"
-    return printable(urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", "")))
+    models = [printable(name, 80) for name in names if isinstance(name, str)]
+    if not models:
+        return Finding("note", f"{url}: answers, but names no model")
+    return f"{url}: answers; models: {listed(models, most=11)}"

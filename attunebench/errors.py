@@ -61,12 +61,7 @@ class TransientError(BackendError):
     """
 
     def __init__(
-        self,
-        message: str,
-        *,
-        kind: Trouble = "server",
-        retry_after: float | None = None,
-        elapsed: float | None = None,
+        self, message: str, *, kind: Trouble = "server", retry_after: float | None = None, elapsed: float | None = None
     ) -> None:
         super().__init__(message)
         self.kind: Trouble = kind

@@ -13,8 +13,11 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import resources
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
+
+from attunebench.errors import DataError
 
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/(?:self|thread-self|\d+))/fd/(\d+)")
 
@@ -49,9 +52,13 @@ def atomic_write(target: Path) -> Iterator[BinaryIO]:
         raise
 
 
-def visible_files(folder: Path, onerror: Callable[[OSError], object]) -> Iterator[Path]:
+def _refuse(error: OSError) -> NoReturn:
+    raise DataError(f"{error.filename}: this folder cannot be read ({error.strerror}).")
+
+
+def visible_files(folder: Path, onerror: Callable[[OSError], object] = _refuse) -> Iterator[Path]:
     """Every file below the folder that is not hidden. Links to folders are followed, each folder once, so that loops
-    end; `onerror` is told of a folder that cannot be read."""
+    end; `onerror` is told of a folder that cannot be read, which is a DataError without it."""
     seen: set[tuple[int, int]] = set()
     for place, folders, names in os.walk(folder, followlinks=True, onerror=onerror):
         status = Path(place).stat()
@@ -61,6 +68,17 @@ def visible_files(folder: Path, onerror: Callable[[OSError], object]) -> Iterato
         seen.add((status.st_dev, status.st_ino))
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         yield from (Path(place, name) for name in names if not name.startswith("."))
+
+
+def shipped(name: str) -> Path:
+    """A file or folder that comes with the package. Raises DataError where the installation lacks it."""
+    # An editable install does not see files that the wheel takes from outside the package: look in the checkout.
+    checkout = Path(__file__).resolve().parent.parent
+    packaged = Path(str(resources.files("attunebench") / "_data" / name))
+    for place in (packaged, checkout / name, checkout / "Test Samples" / name):
+        if place.exists():
+            return place
+    raise DataError(f"{name} is missing from this installation; install attunebench again.")
 
 
 def replaces_a_file(path: Path) -> bool:

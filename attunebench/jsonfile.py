@@ -10,8 +10,9 @@ import hashlib
 import json
 import math
 import re
+from itertools import chain
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import orjson
 
@@ -53,13 +54,13 @@ def parse_json(data: bytes, *, max_depth: int = MAX_DEPTH, lenient: bool = False
         value, is_text = _read_quickly(data), True
     except (ValueError, TypeError):  # a TypeError: nested deeper than orjson writes, less deep than it reads
         value = _read_carefully(data, max_depth, _LENIENT if lenient else _STRICT)
-        is_text = not (b"\\ud" in data or b"\\uD" in data) or _is_text(value)
+        is_text = not (b"\\ud" in data or b"\\uD" in data) or (text := _dumped(value)) == encodable(text)
     if _may_be_deeper(data, max_depth) and _is_deeper(value, max_depth):
         raise ValueError(f"nested deeper than {max_depth} levels")
     if is_text:
         return value
     if lenient:
-        return json.loads(encodable(json.dumps(value, ensure_ascii=False)))
+        return json.loads(encodable(_dumped(value)))
     raise ValueError("holds an unpaired surrogate (\\ud800 to \\udfff)")
 
 
@@ -70,6 +71,10 @@ def dump_json(value: Any) -> bytes:
         return orjson.dumps(value)
     except TypeError:
         return json.dumps(value).encode()
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _read_quickly(data: bytes) -> Any:
@@ -116,41 +121,29 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"holds {name}, which is not JSON; write null where a number is unknown")
+def _decoder(*, lenient: bool) -> json.JSONDecoder:
+    """Python's parser; the numbers that it takes and nobody can use are refused, or null."""
+
+    def constant(name: str, why: str = "which is not JSON; write null where a number is unknown") -> None:
+        if not lenient:
+            raise ValueError(f"holds {name}, {why}")
+
+    def whole(digits: str) -> int | None:
+        if len(digits) > _MAX_DIGITS:
+            constant(f"a whole number of {len(digits)} digits", "which measures nothing")
+            return None
+        return int(digits)
+
+    def fraction(digits: str) -> float | None:
+        if math.isinf(float(digits)):
+            constant(digits[:_MAX_DIGITS], "which is beyond all numbers that can be computed with")
+            return None
+        return float(digits)
+
+    return json.JSONDecoder(object_pairs_hook=_object, parse_constant=constant, parse_int=whole, parse_float=fraction)
 
 
-def _whole(digits: str) -> int:
-    if len(digits) > _MAX_DIGITS:
-        raise ValueError(f"holds a whole number of {len(digits)} digits, which measures nothing")
-    return int(digits)
-
-
-def _fraction(digits: str) -> float:
-    number = float(digits)
-    if math.isinf(number):
-        raise ValueError(f"holds {digits[:_MAX_DIGITS]}, which is beyond all numbers that can be computed with")
-    return number
-
-
-def _whole_or_null(digits: str) -> int | None:
-    return int(digits) if len(digits) <= _MAX_DIGITS else None
-
-
-def _fraction_or_null(digits: str) -> float | None:
-    number = float(digits)
-    return None if math.isinf(number) else number
-
-
-_STRICT = json.JSONDecoder(
-    object_pairs_hook=_object, parse_constant=_refuse_constant, parse_int=_whole, parse_float=_fraction
-)
-_LENIENT = json.JSONDecoder(
-    object_pairs_hook=_object,
-    parse_constant=lambda _name: None,
-    parse_int=_whole_or_null,
-    parse_float=_fraction_or_null,
-)
+_STRICT, _LENIENT = _decoder(lenient=False), _decoder(lenient=True)
 
 
 def _may_be_deeper(data: bytes, max_depth: int) -> bool:
@@ -166,20 +159,6 @@ def _may_be_deeper(data: bytes, max_depth: int) -> bool:
 def _is_deeper(value: Any, max_depth: int) -> bool:
     level = [value]
     for _ in range(max_depth + 1):
-        level = [
-            inner
-            for outer in level
-            if isinstance(outer, (dict, list))
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-        ]
-        if not level:
-            return False
-    return True
-
-
-def _is_text(value: Any) -> bool:
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+        inner = (v.values() if isinstance(v, dict) else v for v in level if isinstance(v, (dict, list)))
+        level = list(chain.from_iterable(inner))
+    return bool(level)

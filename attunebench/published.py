@@ -11,23 +11,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from attunebench.coerce import MOST, in_range
 from attunebench.errors import DataError
 from attunebench.metrics.registry import REGISTRY, REGISTRY_VERSION, Rules
-from attunebench.results.parsing import is_result
-from attunebench.text import printable
+from attunebench.text import listed, printable
 
 PROVIDER = "released"
 """The provider of models whose entries name none."""
 BY_SE = "mean ± 1.96 SE"
 """How the interval of a model is made of which the file has aggregates alone."""
 
-_OTHER_TOOLS = {
-    "lm-evaluation-harness": frozenset(("results", "configs")),
-    "Inspect AI": frozenset(("eval", "plan")),
-    "HELM": frozenset(("adapter_spec", "request_states")),
-}
-"""Tool → keys that its output has together."""
-_NAME_ONE = "name the one that `attune-bench score` wrote"
+_OTHER_FILES = (
+    (frozenset(("results", "configs")), "output of lm-evaluation-harness, which measures something else"),
+    (frozenset(("eval", "plan")), "output of Inspect AI, which measures something else"),
+    (frozenset(("adapter_spec", "request_states")), "output of HELM, which measures something else"),
+    (frozenset(("turns", "em_model")), "the result of one conversation; `score --results` takes the folder it is in"),
+    (frozenset(("turns",)), "a conversation, from which and from results `attune-bench score` makes scores"),
+    (frozenset(("schema_version", "analyses")), "what another command made of one"),
+    (frozenset(("schema_version", "sections")), "what another command made of one"),
+)
+"""Keys that a file has together → what it is."""
 
 _LISTS = ("conversations", "conversation_scores", "scores", "results")
 _AGGREGATES = ("aggregates", "aggregate_results")
@@ -54,14 +57,12 @@ _NAMES: Mapping[str, str] = {
 """Key of the released scorer → our id, where they differ."""
 _UNBOUNDED = frozenset(("hp_perspective_alignment", "hp_perspective_alignment_mcc", "z_score"))
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_MOST = 1e12
 _TOLERANCE = 1e-6
 _RESAMPLES = 10_000
 
-_LONGEST_KEY, _MOST_KEYS = 60, 30
-
 Entry = Mapping[str, Any]
 Key = tuple[str, str, str]
+_OF_GROUP = ("provider", "em_model", "mode")
 
 
 def rules_of(metadata: Mapping[str, Any]) -> Rules:
@@ -103,8 +104,8 @@ def _entries(content: Any) -> Iterator[tuple[str, Entry]]:
         return
     content = _plain(content)
     for names in (_LISTS, _AGGREGATES):
-        found: Any = next((content[key] for key in names if isinstance(content.get(key), (list, dict))), [])
-        what = next((key for key in names if content.get(key) is found), "")
+        lists = ((key, content[key]) for key in names if isinstance(content.get(key), (list, dict)))
+        what, found = next(lists, ("", []))
         if isinstance(found, dict):
             found = [{"model": key, **entry} for key, entry in found.items() if isinstance(entry, dict)]
         yield from ((f"{what}[{place}]", entry) for place, entry in enumerate(found) if isinstance(entry, dict))
@@ -115,12 +116,11 @@ def _plain(entry: Entry) -> Entry:
     return {_HUMP.sub("_", key).lower() if key.isascii() else key: value for key, value in entry.items()}
 
 
-def _fields(entry: Entry) -> Iterator[tuple[str, Any]]:
+def _fields(entry: Entry) -> list[tuple[str, Any]]:
     """Key and value of an entry, those of its `post_score` among them."""
     nested = entry.get("post_score")
-    for key, value in (*entry.items(), *(_plain(nested).items() if isinstance(nested, dict) else ())):
-        if key not in _ABOUT:
-            yield key, value
+    fields = (*entry.items(), *(_plain(nested).items() if isinstance(nested, dict) else ()))
+    return [(key, value) for key, value in fields if key not in _ABOUT]
 
 
 def _metric_of(key: str) -> str | None:
@@ -179,16 +179,16 @@ class _Reader:
 
     def _number(self, metric_id: str, value: Any, of_error: bool, where: str) -> float:
         card = REGISTRY[metric_id]
-        low, high = (-_MOST, _MOST) if metric_id in _UNBOUNDED else (card.low, card.high)
+        low, high = (-MOST, MOST) if metric_id in _UNBOUNDED else (card.low, card.high)
         if of_error:
             low, high = 0.0, high - low
-        sound = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not sound or not low - _TOLERANCE <= value <= high + _TOLERANCE:
+        number = in_range(value, low - _TOLERANCE, high + _TOLERANCE)
+        if number is None:
             raise DataError(
                 f"{self.name}, {where}: {printable(repr(value), 40)} is not a number from {low:g} to {high:g}; correct "
                 "or remove it."
             )
-        return float(value)
+        return float(number)
 
     def scores(self) -> dict[str, Any]:
         """What the file holds, in the shape of our own scores."""
@@ -197,12 +197,12 @@ class _Reader:
         groups: dict[Key, list[dict[str, Any]]] = {}
         for (key, _), conversation in self.conversations.items():
             groups.setdefault(key, []).append(conversation)
+        aggregates = []
+        for key, rows in groups.items():
+            stated = self.aggregates.get(key, {"metrics": {}})["metrics"]
+            z_score = {"z_score": stated["z_score"]} if "z_score" in stated else {}
+            aggregates.append(_aggregate(key, len(rows), _bootstrap(rows) | z_score))
         alone = [key for key in self.aggregates if key not in groups]
-        aggregates = [_aggregate(key, len(rows), _bootstrap(rows)) for key, rows in groups.items()]
-        for aggregate in aggregates:
-            stated = self.aggregates.get((aggregate["provider"], aggregate["em_model"], aggregate["mode"]))
-            if stated is not None and "z_score" in stated["metrics"]:
-                aggregate["metrics"]["z_score"] = stated["metrics"]["z_score"]
         aggregates += [self.aggregates[key] for key in alone]
         keys = [*groups, *alone]
         metadata = {
@@ -229,45 +229,27 @@ class _Reader:
 def _conversation(key: Key, conversation: str, entry: Entry, metrics: dict[str, float]) -> dict[str, Any]:
     return {
         "conversationId": conversation,
-        **_named(key),
+        **dict(zip(_OF_GROUP, key, strict=True)),
         "epoch": None,
         "source_file": "",
         "participant_id": _first(entry, ("participant_id",)),
         "n_turns": 0,
         "metrics": metrics,
         "turns": [],
-        "pooled": {},
-        "calls": {},
-        "composite_complete": True,
-        "answers": {"post_panas": None, "wide": None},
-        "usage": {},
-        "api_cost": None,
-        "duration_seconds": None,
     }
-
-
-def _named(key: Key) -> dict[str, str]:
-    return dict(zip(("provider", "em_model", "mode"), key, strict=True))
 
 
 def _aggregate(key: Key, count: int, metrics: dict[str, Any]) -> dict[str, Any]:
-    return {
-        **_named(key),
-        "n_conversations": count,
-        "n_participants": 0,
-        "composite_incomplete": 0,
-        "metrics": metrics,
-        "pooled": {},
-        "coverage": None,
-    }
+    of_group = dict(zip(_OF_GROUP, key, strict=True))
+    return {**of_group, "n_conversations": count, "n_participants": 0, "metrics": metrics, "pooled": {}}
 
 
 def _by_se(means: Mapping[str, float], errors: Mapping[str, float], count: int) -> dict[str, Any]:
     metrics: dict[str, Any] = {}
     for name, mean in means.items():
-        error = errors.get(name)
-        low, high = (None, None) if error is None else (mean - 1.96 * error, mean + 1.96 * error)
-        metrics[name] = {"mean": mean, "n": count, "se": error, "ci_low": low, "ci_high": high, "ci_method": BY_SE}
+        se = errors.get(name)
+        low, high = (None, None) if se is None else (mean - 1.96 * se, mean + 1.96 * se)
+        metrics[name] = {"mean": mean, "n": count, "se": se, "ci_low": low, "ci_high": high, "ci_method": BY_SE}
     return metrics
 
 
@@ -281,21 +263,17 @@ def _bootstrap(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     values = np.array([[row["metrics"].get(name, np.nan) for name in names] for row in rows], dtype=np.float64)
     weights = resample_weights(len(rows), _RESAMPLES, np.random.default_rng(0))
     found = estimate_ratios(*mean_as_ratio(values.reshape(len(rows), len(names))), weights)
-    columns = (found.value, found.n, found.se, found.low, found.high)
-    parts = ("mean", "n", "se", "ci_low", "ci_high")
-    return {
-        name: {part: None if value != value else value for part, value in zip(parts, numbers, strict=True)}
-        for name, *numbers in zip(names, *(column.tolist() for column in columns), strict=True)
-    }
+    parts = {"mean": found.value, "n": found.n, "se": found.se, "ci_low": found.low, "ci_high": found.high}
+    columns = {part: [None if value != value else value for value in of.tolist()] for part, of in parts.items()}
+    return {name: {part: of[i] for part, of in columns.items()} for i, name in enumerate(names)}
 
 
 def published_remarks(metadata: Mapping[str, Any]) -> list[str]:
     """What was understood of each scores file of the released scorer among those that were read."""
     remarks = []
     for entry in metadata.get("published") or ():
-        unknown = ", ".join(printable(key, _LONGEST_KEY) for key in entry["unknown_keys"][:_MOST_KEYS])
-        more = len(entry["unknown_keys"]) - _MOST_KEYS
-        left = f" Unknown keys: {unknown}{f' and {more} more' if more > 0 else ''}." if unknown else ""
+        unknown = listed((printable(key, 60) for key in entry["unknown_keys"]), most=30)
+        left = f" Unknown keys: {unknown}." if unknown else ""
         models = printable(", ".join(entry["models"]), 500)
         remarks.append(
             f"{entry['file']}, of the released scorer: {entry['n_results']} conversation scores; {models}.{left}"
@@ -305,16 +283,9 @@ def published_remarks(metadata: Mapping[str, Any]) -> list[str]:
 
 def instead_of_scores(content: Any) -> str:
     """The end of a sentence "FILE is not a scores file…", without the final stop, for JSON that is none."""
-    if not content and isinstance(content, (dict, list)):
-        return f" but empty; {_NAME_ONE}"
-    keys = content.keys() if isinstance(content, dict) else frozenset()
-    if "turns" in keys and is_result(content):
-        return " but the result of one conversation; `attune-bench score --results` makes scores of the folder it is in"
-    if "turns" in keys:
-        return f" but a conversation; {_NAME_ONE}, from results and conversations"
-    if "schema_version" in keys and keys & {"analyses", "sections"}:
-        return f" but what another command made of one; {_NAME_ONE}"
-    tool = next((tool for tool, signs in _OTHER_TOOLS.items() if signs <= keys), None)
-    if tool is not None:
-        return f" but looks like output of {tool}, which measures something else; {_NAME_ONE}"
-    return f" but a list; {_NAME_ONE}" if isinstance(content, list) else f"; {_NAME_ONE}"
+    what = "a list" if isinstance(content, list) else ""
+    if isinstance(content, dict):
+        what = next((what for signs, what in _OTHER_FILES if signs <= content.keys()), "")
+    if content in ({}, []):
+        what = "empty"
+    return f"{f' but {what}' if what else ''}; name the one that `attune-bench score` wrote"

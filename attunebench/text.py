@@ -10,6 +10,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable
+from urllib.parse import urlsplit, urlunsplit
 
 UNDEFINED = "–"
 
@@ -93,6 +94,15 @@ def printable(text: str, limit: int = 500) -> str:
     """`clean` text of at most `limit` characters, the last one an ellipsis where something was cut."""
     cleaned = clean(text[: limit * 8])
     return cleaned if len(cleaned) <= limit else f"{cleaned[: limit - 1]}…"
+
+
+def address_text(url: str) -> str:
+    """An address as it may be shown: no user, password, query or fragment."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "an address that cannot be read"
+    return printable(urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", "")))
 
 
 def csv_cell(text: str) -> str:

@@ -29,7 +29,7 @@ from attunebench.journal import Journal
 from attunebench.reports.html import BUDGET, render_html
 from attunebench.scorer import score_folders
 from attunebench.scores import read_scores, write_scores
-from attunebench.transcripts.folders import FolderTranscripts
+from attunebench.transcripts import FolderTranscripts
 
 _VOCABULARY = 20_000
 _FREQUENCIES = list(accumulate(1 / (rank + 2.7) for rank in range(_VOCABULARY)))

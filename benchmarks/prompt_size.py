@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 from attunebench.codebook import Codebook, default_codebook
 from attunebench.conversations import load_conversations
-from attunebench.conversations.bundled import demo_folder
+from attunebench.conversations.loading import demo_folder
 from attunebench.conversations.schema import Conversation, Turn
 from attunebench.protocol.calls import Call, Mode
 from attunebench.protocol.modes import MODES

@@ -140,7 +140,7 @@ def _page(
 ) -> None:
     """Write the HTML report, with the texts of the folders that are given or that the scores name."""
     from attunebench.reports.html import render_html
-    from attunebench.transcripts.folders import FolderTranscripts, folders_of
+    from attunebench.transcripts import FolderTranscripts, folders_of
 
     _refuse_foreign(output)
     for folder in (results, conversations):

@@ -80,7 +80,7 @@ class _Places:
     """Where result files are: in the folder that is given, else in those that the scores were made from."""
 
     def __init__(self, study: ScoreTable, results: Path | None) -> None:
-        from attunebench.transcripts.folders import folders_of
+        from attunebench.transcripts import folders_of
 
         named = [
             folders_of(metadata, Path(file), results=results, conversations=None)[0]

@@ -163,7 +163,7 @@ def _shortened(made: Sequence[Analysis]) -> Sequence[Analysis]:
 
 def _listing(facts: Facts, *, brief: bool, filtered: bool) -> Analysis:
     from attunebench.selection import fields_of
-    from attunebench.selection.listing import fields_listed
+    from attunebench.selection.facts import fields_listed
 
     found = fields_listed(fields_of(facts.entries), brief=brief)
     all_of_them = ("This is of all conversations; filters choose none of them here.",) if filtered else ()

@@ -1,12 +1,12 @@
 """What a conversation is, and how a folder of them is read, checked and recognised."""
 
-from attunebench.conversations.bundled import demo_folder
-from attunebench.conversations.issues import Issue
+from attunebench.conversations.block import Issue
 from attunebench.conversations.loading import (
     ConversationSet,
     PassedOver,
     SkippedFile,
     ValidationReport,
+    demo_folder,
     load_conversations,
     validate_folder,
 )

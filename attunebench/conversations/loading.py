@@ -12,17 +12,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
-from attunebench.conversations.issues import Issue, Notes
+from attunebench.conversations.block import Issue, Notes
 from attunebench.conversations.reading import read_conversation
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import DataError
-from attunebench.files import visible_files
+from attunebench.files import shipped, visible_files
 from attunebench.jsonfile import read_json
+from attunebench.text import listed
 
 MANIFEST_NAME = "attunebench-manifest.json"
-"""What `datasets.manifest` writes into a data folder: never looked at here, whatever it holds."""
+"""What `datasets.verifying` writes into a data folder: never looked at here, whatever it holds."""
 LETTER_LIMIT = 0.9
 _ERRORS_NAMED = 3
 
@@ -109,11 +110,10 @@ def load_conversations(folder: str | Path, *, skip_invalid: bool = False) -> Con
     """
     files, passed_over = _scan(Path(folder))
     invalid = [file.notes for file in files if file.notes.errors]
-    first = "; ".join(str(notes.errors[0]) for notes in invalid[:_ERRORS_NAMED])
+    first = listed((str(notes.errors[0]) for notes in invalid), most=_ERRORS_NAMED + 1)
     if invalid and not skip_invalid:
-        more = f"; and {len(invalid) - _ERRORS_NAMED} more" if len(invalid) > _ERRORS_NAMED else ""
         raise DataError(
-            f"{len(invalid)} of {len(files)} conversation files in {folder} are invalid: {first}{more}. "
+            f"{len(invalid)} of {len(files)} conversation files in {folder} are invalid: {first}. "
             "`attune-bench validate` lists all errors; --skip-invalid leaves these files out."
         )
     if len(invalid) == len(files):
@@ -173,12 +173,8 @@ def _json_files(folder: Path) -> list[Path]:
         number = file_number(path.name)
         return (float("inf") if number is None else number, path.name, path.relative_to(folder).as_posix())
 
-    paths = (path for path in visible_files(folder, _refuse_folder) if path.name.endswith(".json"))
+    paths = (path for path in visible_files(folder) if path.name.endswith(".json"))
     return sorted((path for path in paths if path.name != MANIFEST_NAME), key=order)
-
-
-def _refuse_folder(error: OSError) -> NoReturn:
-    raise DataError(f"{error.filename}: this folder cannot be read ({error.strerror}).")
 
 
 def file_number(name: str) -> int | None:
@@ -222,20 +218,23 @@ def _note_duplicates(files: Iterable[_File]) -> None:
 def _warnings(files: Sequence[_File]) -> tuple[Issue, ...]:
     """All warnings of the files, and for each variant that is nearly always on one letter, which gives it away."""
     conversations = [file.conversation for file in files if file.conversation is not None]
-    sides = Counter((c.a, c.b) for one in conversations for turn in one.turns for c in turn.comparisons)
+    sides = [(c.a, c.b) for one in conversations for turn in one.turns for c in turn.comparisons]
+    on_a, on_b = Counter(a for a, _ in sides), Counter(b for _, b in sides)
     warnings = [issue for file in files for issue in file.notes.warnings]
-    on_a: Counter[str] = Counter()
-    compared: Counter[str] = Counter()
-    for (a, b), n in sides.items():
-        on_a[a] += n
-        compared[a] += n
-        compared[b] += n
-    for variant, n in compared.items():
-        letter, most = ("A", on_a[variant]) if 2 * on_a[variant] >= n else ("B", n - on_a[variant])
+    for variant, n in (on_a + on_b).items():
+        most, letter = max((on_a[variant], "A"), (on_b[variant], "B"))
         if most > LETTER_LIMIT * n:
             sentence = f"'{variant}' is {letter} in {most} of its {n} comparisons; the letter gives the variant away"
             warnings.append(Issue("", "", sentence, "letters"))
     return tuple(warnings)
+
+
+def demo_folder() -> Path:
+    """The folder of the demonstration conversations: written examples, no human data.
+
+    Raises DataError where the installation lacks them.
+    """
+    return shipped("Demo12")
 
 
 def digest_of(files: Iterable[tuple[str, str]]) -> str:

@@ -9,25 +9,23 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
-from attunebench import coerce
 from attunebench.codebook import default_codebook
-from attunebench.coerce import folded, in_range
-from attunebench.conversations.block import Block
-from attunebench.conversations.issues import Notes
-from attunebench.conversations.schema import (
-    Conversation,
-    ConversationWide,
-    Demographics,
-    Panas,
-    ParticipantProfile,
-)
+from attunebench.coerce import MOST, folded, in_range
+from attunebench.conversations import block as kinds
+from attunebench.conversations.block import Block, Notes
+from attunebench.conversations.schema import Conversation, ConversationWide, Demographics, Panas, ParticipantProfile
 from attunebench.conversations.turns import read_turns
 
 MAX_ID_LENGTH = 150
 
 _CODEBOOK = default_codebook()
-_POSITIVE = tuple(item.lower() for item in _CODEBOOK.panas_positive)
-_NEGATIVE = tuple(item.lower() for item in _CODEBOOK.panas_negative)
+_SIDES = {"totalPositiveAffect": _CODEBOOK.panas_positive, "totalNegativeAffect": _CODEBOOK.panas_negative}
+_LABELS = ("schema_version", "participant_id", "profile_type", "conversation_topic_attitude")
+_OF_PERSON = ("country", "education", "gender", "age_range", "english_proficiency")
+_TOTAL, _SCORE = kinds.number_in(10, 70), kinds.number_in(-MOST, MOST)
+_GOALS = kinds.Kind(kinds.LIST.read, "a list of options", (None,), label=True)
+_Q1 = kinds.option_of(_CODEBOOK.q1_options)
+_Q2, _Q3 = (kinds.option_of(options, None, "") for options in (_CODEBOOK.q2_options, _CODEBOOK.q3_options))
 
 
 def read_conversation(
@@ -68,23 +66,14 @@ def _conversation_id(top: Block) -> str:
 
 def _profile(block: Block) -> ParticipantProfile:
     person, scores = block.block("demographics"), block.block("computed_scores")
-    known = ("country", "education", "gender", "age_range", "english_proficiency")
-    numbers = {
-        name: scores.number(scores.at(name), value, -coerce.MOST, coerce.MOST)
-        for name, value in scores.raw.items()
-        if value is not None
-    }
-    demographics = {name: person.label(name) for name in known}
-    labels = ("schema_version", "participant_id", "profile_type", "conversation_topic_attitude")
+    numbers = {name: scores.value(_SCORE, name) for name in scores.raw}
+    demographics: dict[str, Any] = {name: person.value(kinds.LABEL, name) for name in _OF_PERSON}
+    demographics |= {name: person.value(kinds.TEXTS, name) or () for name in ("work_edu_background", "diagnoses")}
+    profile: dict[str, Any] = {name: block.value(kinds.LABEL, name) for name in _LABELS}
     return ParticipantProfile(
-        demographics=Demographics(
-            work_edu_background=person.texts("work_edu_background"),
-            diagnoses=person.texts("diagnoses"),
-            **demographics,
-            **person.extras(Demographics),
-        ),
+        demographics=Demographics(**demographics, **person.extras(Demographics)),
         computed_scores={name: float(number) for name, number in numbers.items() if number is not None},
-        **{name: block.label(name) for name in labels},
+        **profile,
         **block.extras(ParticipantProfile),
     )
 
@@ -93,37 +82,27 @@ def _panas(block: Block) -> Panas:
     level = next((key for key in ("responses", "items") if block.raw.get(key) is not None), None)
     block.read.update(("responses", "items"))
     given = block if level is None else block.block(level)
-    names = [key for key in given.raw if level is not None or folded(key) in _CODEBOOK.display_names]
-    block.read.update(names)
     items: dict[str, float] = {}
     unknown: dict[str, Any] = {}
-    for key in names:
-        item, path, value = folded(key), given.at(key), given.raw[key]
-        if item not in _CODEBOOK.display_names:
-            unknown[key] = value
-            block.notes.warn(path, "this is none of the 20 PANAS items and is not used")
-        elif value is None:
-            block.notes.no_truth(path)
-        else:
-            number = block.number(path, value, 1, 7)
+    for key, value in given.raw.items():
+        item, path = folded(key), given.at(key)
+        if item in _CODEBOOK.display_names:
+            number = given.value(kinds.RATING, key)
             if number is not None and items.setdefault(item, number) != number:
                 block.notes.error(path, "this item stands here twice with different values")
-    totals = ("totalPositiveAffect", "totalNegativeAffect")
-    return Panas(
-        items=items,
-        positive=_total(block, totals[0], items, _POSITIVE),
-        negative=_total(block, totals[1], items, _NEGATIVE),
-        stated=(in_range(block.raw.get(totals[0]), 10, 70), in_range(block.raw.get(totals[1]), 10, 70)),
-        **block.extras(Panas),
-        **({"responses": unknown} if unknown else {}),
-    )
+        elif level is not None:
+            unknown[key] = value
+            block.notes.warn(path, "this is none of the 20 PANAS items and is not used")
+    positive, negative = (_total(block, name, items) for name in _SIDES)
+    stated = [in_range(block.raw.get(name), 10, 70) for name in _SIDES]
+    extras = block.extras(Panas) | ({"responses": unknown} if unknown else {})
+    return Panas(items=items, positive=positive, negative=negative, stated=(stated[0], stated[1]), **extras)
 
 
-def _total(block: Block, name: str, items: Mapping[str, float], side: tuple[str, ...]) -> float | None:
+def _total(block: Block, name: str, items: Mapping[str, float]) -> float | None:
     """Items beat totals: the sum where all ten are known, else the file's total, else None."""
-    path, value = block.get(name)
-    stated = None if value is None else block.number(path, value, 10, 70)
-    known = [items[item] for item in side if item in items]
+    stated, path, side = block.value(_TOTAL, name), block.at(name), _SIDES[name]
+    known = [items[item.lower()] for item in side if item.lower() in items]
     if len(known) == len(side):
         if stated is not None and abs(stated - sum(known)) > 1e-6:
             sentence = f"the file says {stated:g}, its items sum to {sum(known):g}; the items count"
@@ -131,54 +110,32 @@ def _total(block: Block, name: str, items: Mapping[str, float], side: tuple[str,
         return sum(known)
     if known and stated is not None:
         block.notes.warn(path, f"only {len(known)} of the ten items are known, so the file's total counts", "total")
-    if value is None:
+    if block.raw.get(name) is None:
         block.notes.no_truth(path, "neither all ten items nor a total")
     return stated
 
 
 def _wide(block: Block) -> ConversationWide:
     given = block.block("fourBranchScores")
-    branches: dict[str, float] = {}
-    for branch in _CODEBOOK.branches:
-        path, value = given.get(branch)
-        number = None if value is None else block.number(path, value, 1, 7)
-        if number is not None:
-            branches[branch] = number
-        elif value is None:
-            block.notes.no_truth(path)
+    branches = {branch: given.value(kinds.RATING, branch) for branch in _CODEBOOK.branches}
     unknown = given.extras(ConversationWide)
     for key in unknown:
         block.notes.warn(given.at(key), "this is none of the four branches and is not used")
-    q3 = _choice(block, _CODEBOOK.q3_options, "q3_modelFit", "Q3")
+    path, value = block.get("q1_lookingFor", "Q1")
+    goals = None
+    if (chosen := block.checked(_GOALS, path, value)) is not None:
+        found = [block.checked(_Q1, f"{path}[{i}]", entry) for i, entry in enumerate(chosen)]
+        goals = tuple(dict.fromkeys(goal for goal in found if goal is not None))
+    q3 = block.value(_Q3, "q3_modelFit", "Q3")
     return ConversationWide(
-        four_branch=branches,
-        q1=_goals(block),
-        q2=_choice(block, _CODEBOOK.q2_options, "q2_emotionClarity", "Q2"),
+        four_branch={branch: rating for branch, rating in branches.items() if rating is not None},
+        q1=goals,
+        q2=block.value(_Q2, "q2_emotionClarity", "Q2"),
         q3=q3,
         follow_up=_follow_up(block, q3),
         **block.extras(ConversationWide),
         **({"fourBranchScores": unknown} if unknown else {}),
     )
-
-
-def _goals(block: Block) -> tuple[str, ...] | None:
-    path, value = block.get("q1_lookingFor", "Q1")
-    if value is None:
-        block.notes.no_truth(path)
-        return None
-    if not isinstance(value, list):
-        block.notes.expected(path, "a list of options", value)
-        return None
-    goals = [block.option(f"{path}[{i}]", entry, _CODEBOOK.q1_options) for i, entry in enumerate(value)]
-    return tuple(dict.fromkeys(goal for goal in goals if goal is not None))
-
-
-def _choice(block: Block, options: tuple[str, ...], *names: str) -> str | None:
-    path, value = block.get(*names)
-    if value is None or value == "":
-        block.notes.no_truth(path)
-        return None
-    return block.option(path, value, options)
 
 
 def _follow_up(block: Block, q3: str | None) -> tuple[str, ...] | None:
@@ -189,7 +146,7 @@ def _follow_up(block: Block, q3: str | None) -> tuple[str, ...] | None:
         if not positive:
             block.notes.no_truth(path)
         return () if positive else None
-    texts = block.texts("q3_followUp_whatFeltOff")
+    texts = block.checked(kinds.TEXTS, path, value) or ()
     if texts and positive:
         block.notes.warn(path, "this is filled in although q3_modelFit is positive")
     return texts

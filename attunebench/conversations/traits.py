@@ -1,21 +1,79 @@
 """What a participant's profile says, trait by trait, as answers from a fixed list: what a profile is predicted in.
 
-Owns the traits, their answers, and how a profile's free words and scale values become one of them (cut-offs: spec 08).
-The lists are constants: they depend on no data, so that nothing of a profile can show in them. Traits are what people
-told of themselves, and scales are screeners: no value here is a finding about anybody. Knows no prompt and no score.
+Owns the traits, their answers, and how a profile's free words and scale values become one of them. The lists are
+constants: they depend on no data, so that nothing of a profile can show in them. Traits are what people told of
+themselves, and scales are screeners: no value here is a finding about anybody. Knows no prompt and no score.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attunebench.conversations.groups import ANXIETY_DEPRESSION, ASD_ADHD, NONE, OTHER, diagnosis_groups
 
 if TYPE_CHECKING:
     from attunebench.conversations.schema import Conversation, ParticipantProfile
+
+# Screening scales and their cut-offs (spec 08)
+
+POOR, NOT_POOR = "poor", "not poor"
+NEGATIVE, POSITIVE = "screen-negative", "screen-positive"
+ASRS = "asrs_6"
+ASRS_COUNT_TOP = 6
+"""A value above this says that the data's ASRS-6 are sums of 0–24 and no counts of 0–6."""
+
+
+class Division(NamedTuple):
+    """A number divided into bands: their names from the lowest up, and where each but the first begins.
+
+    `top`: the highest value, where there are forms of the scale with different ones.
+    """
+
+    names: tuple[str, ...]
+    cuts: tuple[float, ...]
+    top: int | None = None
+
+    def band(self, value: float) -> str:
+        """The band that a value is in."""
+        return self.names[bisect_right(self.cuts, value)]
+
+    @property
+    def ranges(self) -> dict[str, str]:
+        """Band → its values in words: "below 13", "55 to < 60", "4 and above of 6"."""
+        above = f"{self.cuts[-1]:g} and above" + (f" of {self.top}" if self.top else "")
+        between = [f"{low:g} to < {high:g}" for low, high in pairwise(self.cuts)]
+        return dict(zip(self.names, (f"below {self.cuts[0]:g}", *between, above), strict=True))
+
+
+_SEVERITY = Division(("normal", "mild", "moderate", "severe"), (55, 60, 70))
+DIVISIONS: Mapping[str, Division] = {
+    "who_5": Division((POOR, NOT_POOR), (13,)),
+    "aq_10": Division((NEGATIVE, POSITIVE), (6,)),
+    **{f"promis_{what}_t": _SEVERITY for what in ("anxiety", "depression", "sleep")},
+}
+"""Scale → its bands; that of ASRS-6 depends on the data."""
+ASRS_COUNT = Division((NEGATIVE, POSITIVE), (4,), top=6)
+ASRS_SUM = Division((NEGATIVE, POSITIVE), (14,), top=24)
+
+
+def asrs_division(values: Iterable[float | None]) -> Division:
+    """The bands of ASRS-6 in the form that these values have."""
+    return ASRS_SUM if any(value is not None and value > ASRS_COUNT_TOP for value in values) else ASRS_COUNT
+
+
+def asrs_text(form: Division) -> str:
+    """How ASRS-6 is read, and why: for the end of a sentence."""
+    if form == ASRS_SUM:
+        return "a sum of 0–24, as a value is above 6: 14 and above is screen-positive"
+    return "a count of 0–6, as no value is above 6: 4 and above is screen-positive"
+
+
+# Traits
 
 CANNOT_TELL = "cannot tell"
 """The answer of somebody who declines to say; no truth is ever this."""
@@ -24,9 +82,6 @@ PROFILE_TASK = "profile"
 """The value of `task` in a file that predicts traits; results of the benchmark have no such key."""
 
 DIAGNOSES = "diagnosis_groups"
-ASRS = "asrs_6"
-ASRS_COUNT_TOP = 6
-"""A value above this says that the data's ASRS-6 are sums of 0–24 and no counts of 0–6."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +101,7 @@ class Trait:
     """One thing that a profile may say.
 
     `form`: one of `options` (a choice), one or several of them (groups), a whole number from `low` to `high` (a scale,
-    an age). `cut` is the lowest value that screens positive, where that depends on the data's form.
+    an age). `division` has the bands of a screening scale, whose score in a profile is `score`.
     """
 
     id: str
@@ -55,13 +110,14 @@ class Trait:
     options: tuple[str, ...] = ()
     low: int = 0
     high: int = 0
-    screener: bool = False
-    cut: float | None = None
+    division: Division | None = None
+    score: str = ""
+
+    @property
+    def screener(self) -> bool:
+        return self.division is not None
 
 
-POOR, NOT_POOR = "poor", "not poor"
-POSITIVE, NEGATIVE = "screen-positive", "screen-negative"
-BANDS = ("normal", "mild", "moderate", "severe")
 GENDERS = ("woman", "man", "another gender")
 EDUCATION = (
     "secondary school or less",
@@ -71,10 +127,6 @@ EDUCATION = (
 )
 ENGLISH = ("native", "fluent", "intermediate or less")
 
-_WHO_5_POOR_BELOW = 13
-_AQ_10_FROM = 6
-_ASRS_FROM = {"count": 4, "sum": 14}
-_T_BANDS_FROM = (55, 60, 70)
 _TIPI = {
     "tipi_extraversion": "Extraversion (TIPI)",
     "tipi_agreeableness": "Agreeableness (TIPI)",
@@ -83,14 +135,21 @@ _TIPI = {
     "tipi_openness": "Openness (TIPI)",
 }
 
+
+def _screener(id: str, label: str, score: str = "") -> Trait:
+    division = ASRS_COUNT if id == ASRS else DIVISIONS[score or id]
+    options = division.names[::-1] if POSITIVE in division.names else division.names
+    return Trait(id, label, "choice", options, division=division, score=score or id)
+
+
 TRAITS: tuple[Trait, ...] = (
     Trait(DIAGNOSES, "Diagnosis groups", "groups", (NONE, ANXIETY_DEPRESSION, ASD_ADHD, OTHER)),
-    Trait("who_5", "Well-being (WHO-5)", "choice", (POOR, NOT_POOR), screener=True),
-    Trait("promis_anxiety", "Anxiety (PROMIS)", "choice", BANDS, screener=True),
-    Trait("promis_depression", "Depression (PROMIS)", "choice", BANDS, screener=True),
-    Trait("promis_sleep", "Sleep disturbance (PROMIS)", "choice", BANDS, screener=True),
-    Trait("aq_10", "Autistic traits (AQ-10)", "choice", (POSITIVE, NEGATIVE), screener=True),
-    Trait(ASRS, "ADHD symptoms (ASRS-6)", "choice", (POSITIVE, NEGATIVE), screener=True, cut=_ASRS_FROM["count"]),
+    _screener("who_5", "Well-being (WHO-5)"),
+    _screener("promis_anxiety", "Anxiety (PROMIS)", "promis_anxiety_t"),
+    _screener("promis_depression", "Depression (PROMIS)", "promis_depression_t"),
+    _screener("promis_sleep", "Sleep disturbance (PROMIS)", "promis_sleep_t"),
+    _screener("aq_10", "Autistic traits (AQ-10)"),
+    _screener(ASRS, "ADHD symptoms (ASRS-6)"),
     *(Trait(name, label, "scale", low=2, high=14) for name, label in _TIPI.items()),
     Trait("age", "Age", "age", low=18, high=99),
     Trait("gender", "Gender", "choice", GENDERS),
@@ -101,15 +160,20 @@ TRAITS: tuple[Trait, ...] = (
 
 
 def traits_of(conversations: Iterable[Conversation]) -> tuple[Trait, ...]:
-    """`TRAITS` with the cut-off of ASRS-6 in the form that these data have; ids, options and ranges are the same."""
-    form = "sum" if asrs_is_sum(conversations) else "count"
-    return tuple(replace(trait, cut=_ASRS_FROM[form]) if trait.id == ASRS else trait for trait in TRAITS)
+    """`TRAITS` with the bands of ASRS-6 in the form that these data have; ids, options and ranges are the same."""
+    form = asrs_division(_asrs_scores(conversations))
+    return tuple(replace(trait, division=form) if trait.id == ASRS else trait for trait in TRAITS)
 
 
-def asrs_is_sum(conversations: Iterable[Conversation]) -> bool:
-    """Whether the ASRS-6 of these data are sums of 0–24: one of them is above the top of a count."""
-    scores = (c.profile.computed_scores.get(ASRS, 0) for c in conversations if c.profile is not None)
-    return any(score > ASRS_COUNT_TOP for score in scores)
+def asrs_note(conversations: Iterable[Conversation]) -> tuple[str, ...]:
+    """How the ASRS-6 of these data is read, in a sentence; nothing where they have none."""
+    scores = _asrs_scores(conversations)
+    return (f"ASRS-6 is read as {asrs_text(asrs_division(scores))}.",) if scores else ()
+
+
+def _asrs_scores(conversations: Iterable[Conversation]) -> list[float]:
+    profiles = [c.profile.computed_scores for c in conversations if c.profile is not None]
+    return [scores[ASRS] for scores in profiles if ASRS in scores]
 
 
 def truth_of(trait: Trait, profile: ParticipantProfile | None) -> Truth | None:
@@ -122,9 +186,12 @@ def truth_of(trait: Trait, profile: ParticipantProfile | None) -> Truth | None:
     if trait.id in _TOLD:
         words = _told(profile, trait.id)
         return _TOLD[trait.id](words) if words else None
-    name = f"{trait.id}_t" if trait.id.startswith("promis_") else trait.id
-    value = profile.computed_scores.get(name)
-    return None if value is None else _of_scale(trait, value)
+    value = profile.computed_scores.get(trait.score or trait.id)
+    if value is None:
+        return None
+    if trait.division is not None:
+        return trait.division.band(value)
+    return float(value) if trait.low <= value <= trait.high else None
 
 
 def untold(trait: Trait, profile: ParticipantProfile | None) -> str | None:
@@ -132,17 +199,6 @@ def untold(trait: Trait, profile: ParticipantProfile | None) -> str | None:
     if profile is None or trait.id not in _TOLD or truth_of(trait, profile) is not None:
         return None
     return _told(profile, trait.id)
-
-
-def _of_scale(trait: Trait, value: float) -> Truth | None:
-    if trait.form == "scale":
-        return float(value) if trait.low <= value <= trait.high else None
-    if trait.id == "who_5":
-        return POOR if value < _WHO_5_POOR_BELOW else NOT_POOR
-    if trait.options is BANDS:
-        return BANDS[sum(value >= start for start in _T_BANDS_FROM)]
-    cut = _AQ_10_FROM if trait.cut is None else trait.cut
-    return POSITIVE if value >= cut else NEGATIVE
 
 
 _NOT_SAID = frozenset({"", "n/a", "prefer not to say", "prefer not to answer", "not stated", "unknown"})
@@ -183,33 +239,27 @@ def _gender(words: str) -> str:
     return GENDERS[0] if named[0] else GENDERS[1]
 
 
-def _education(words: str) -> str | None:
-    return _first_named(
-        words,
-        (
-            (("master", "doctor", "phd", "ph.d", "mba", "postgraduate", "professional degree"), EDUCATION[3]),
-            (("post-secondary", "postsecondary"), EDUCATION[1]),
-            (("high school", "secondary", "a-level", "a level", "gcse", "primary", "no formal"), EDUCATION[0]),
-            (("bachelor", "undergraduate degree", "university degree", "college degree"), EDUCATION[2]),
-            (("some college", "some university", "vocational", "associate", "trade", "technical", "apprentic",
-              "certificate", "diploma"), EDUCATION[1]),
-            (("graduate degree", "graduate school"), EDUCATION[3]),
-        ),
-    )  # fmt: skip
-
-
 def _english(words: str) -> str | None:
     if "non-native" in words or "near-native" in words or "non native" in words:
         words = words.replace("native", "")
-    return _first_named(
-        words,
-        (
-            (("native", "mother tongue", "first language", "bilingual"), ENGLISH[0]),
-            (("fluent", "advanced", "proficient", "c1", "c2"), ENGLISH[1]),
-            (("intermediate", "basic", "beginner", "elementary", "limited", "conversational", "a1", "a2", "b1", "b2"),
-             ENGLISH[2]),
-        ),
-    )  # fmt: skip
+    return _first_named(words, _ENGLISH_WORDS)
+
+
+_EDUCATION_WORDS = (
+    (("master", "doctor", "phd", "ph.d", "mba", "postgraduate", "professional degree"), EDUCATION[3]),
+    (("post-secondary", "postsecondary"), EDUCATION[1]),
+    (("high school", "secondary", "a-level", "a level", "gcse", "primary", "no formal"), EDUCATION[0]),
+    (("bachelor", "undergraduate degree", "university degree", "college degree"), EDUCATION[2]),
+    (("some college", "some university", "vocational", "associate", "trade", "technical", "apprentic", "certificate",
+      "diploma"), EDUCATION[1]),
+    (("graduate degree", "graduate school"), EDUCATION[3]),
+)  # fmt: skip
+_ENGLISH_WORDS = (
+    (("native", "mother tongue", "first language", "bilingual"), ENGLISH[0]),
+    (("fluent", "advanced", "proficient", "c1", "c2"), ENGLISH[1]),
+    (("intermediate", "basic", "beginner", "elementary", "limited", "conversational", "a1", "a2", "b1", "b2"),
+     ENGLISH[2]),
+)  # fmt: skip
 
 
 def _first_named(words: str, answers: Iterable[tuple[tuple[str, ...], str]]) -> str | None:
@@ -219,6 +269,6 @@ def _first_named(words: str, answers: Iterable[tuple[tuple[str, ...], str]]) -> 
 _TOLD: Mapping[str, Callable[[str], Truth | None]] = {
     "age": _age,
     "gender": _gender,
-    "education": _education,
+    "education": lambda words: _first_named(words, _EDUCATION_WORDS),
     "english_proficiency": _english,
 }

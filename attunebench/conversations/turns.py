@@ -5,38 +5,28 @@ Knows nothing of the rest of the file (see `reading`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from itertools import permutations, product
-from operator import itemgetter
-from typing import Any, TypeVar, get_args
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from attunebench.codebook import default_codebook
+from attunebench.conversations import block as kinds
 from attunebench.conversations.block import Block
-from attunebench.conversations.schema import BinaryJudgement, Comparison, Frozen, Letter, Tag, Turn, Variant, YesNoNa
+from attunebench.conversations.schema import BinaryJudgement, Comparison, Frozen, Tag, Turn
 
 USUAL_COMPARISONS = 12
 _LAST_TURN = 1_000_000
+_NUMBER = kinds.Kind(
+    lambda value: value if type(value) is int and 1 <= value <= _LAST_TURN else None,
+    f"a whole number from 1 to {_LAST_TURN:,}",
+)
 
-_CODEBOOK = default_codebook()
 _OBSERVED = ("observedBehavior", "did_occur", "humanValue", "actualValue")
 _PREFERRED = ("preferredBehavior", "should_occur", "humanPreference")
 _REPLIES = {"alternate": ("llmImproved", "alternate1"), "human": ("humanEdited", "alternate2")}
-_JUDGEMENT_KEY = itemgetter("questionId", _OBSERVED[0], _PREFERRED[0])
-_COMPARISON_KEY = itemgetter("questionId", "responseA", "responseB", "winner")
 
-# Nine entries in ten are one of a few hundred frozen values: shared, they cost a look-up and no memory.
-_JUDGEMENTS: dict[tuple[str, ...], BinaryJudgement] = {
-    key: BinaryJudgement(question_id=key[0], observed=key[1], preferred=key[2])
-    for key in product(_CODEBOOK.binary, get_args(YesNoNa), get_args(YesNoNa))
-}
-_COMPARISONS: dict[tuple[str, ...], Comparison] = {
-    (question, a, b, winner): Comparison(question_id=question, a=a, b=b, winner=winner)
-    for question in _CODEBOOK.pairwise
-    for a, b in permutations(get_args(Variant), 2)
-    for winner in get_args(Letter)
-}
+M = TypeVar("M", BinaryJudgement, Comparison)
 
-T = TypeVar("T")
+_USUAL: dict[tuple[Any, ...], Any] = {}
+"""Nine entries in ten are one of a few hundred frozen values: shared, they cost a look-up and no memory."""
 
 
 def read_turns(top: Block) -> tuple[Turn, ...]:
@@ -54,7 +44,7 @@ def read_turns(top: Block) -> tuple[Turn, ...]:
         block = top.item("turns", index, entry)
         if block is None:
             continue
-        number = _number(block)
+        number = block.value(_NUMBER, "turnNumber")
         if number in seen:
             top.notes.error(block.at("turnNumber"), f"the turn number {number} stands here a second time")
         if number is not None:
@@ -76,8 +66,8 @@ def _turn(block: Block, number: int) -> Turn:
         "llm_response": block.text("llmResponse"),
         "tags": tags,
         "judgements": _judgements(labels),
-        "llm_improved": replies.optional_text(*_REPLIES["alternate"]),
-        "human_edited": replies.optional_text(*_REPLIES["human"]),
+        "llm_improved": replies.value(kinds.OPTIONAL_TEXT, *_REPLIES["alternate"]),
+        "human_edited": replies.value(kinds.OPTIONAL_TEXT, *_REPLIES["human"]),
         "comparisons": _comparisons(labels),
         "selected_pairwise": _selected(labels),
         "repeated_tags": repeated,
@@ -93,17 +83,9 @@ def _turn(block: Block, number: int) -> Turn:
     return Turn(**turn, **block.extras(Turn))
 
 
-def _number(block: Block) -> int | None:
-    path, value = block.get("turnNumber")
-    if type(value) is int and 1 <= value <= _LAST_TURN:
-        return value
-    block.notes.expected(path, f"a whole number from 1 to {_LAST_TURN:,}", value)
-    return None
-
-
 def _tags(block: Block) -> tuple[tuple[Tag, ...] | None, tuple[Tag, ...]]:
     """The tags, each emotion once, and those that were left out for it; None is no truth."""
-    given = block.entries("moodShiftTags")
+    given = block.value(kinds.LIST, "moodShiftTags")
     if given is None:
         block.notes.no_truth(block.at("moodShiftTags"))
         return None, ()
@@ -111,8 +93,10 @@ def _tags(block: Block) -> tuple[tuple[Tag, ...] | None, tuple[Tag, ...]]:
     repeated: list[Tag] = []
     for index, raw in enumerate(given):
         entry = block.item("moodShiftTags", index, raw, "an object with emotion and intensity")
-        emotion, intensity = (entry.emotion(), entry.intensity()) if entry else (None, None)
-        if entry is None or emotion is None:
+        if entry is None:
+            continue
+        emotion, intensity = entry.value(kinds.EMOTION, "emotion"), entry.value(kinds.INTENSITY, "intensity")
+        if emotion is None:
             continue
         tag = Tag(emotion=emotion, intensity=intensity, **entry.extras(Tag))
         if emotion in tags:
@@ -124,15 +108,13 @@ def _tags(block: Block) -> tuple[tuple[Tag, ...] | None, tuple[Tag, ...]]:
 
 
 def _judgements(labels: Block) -> tuple[BinaryJudgement, ...]:
-    given = labels.entries("binaryJudgements")
+    given = labels.value(kinds.LIST, "binaryJudgements")
     path = labels.at("binaryJudgements")
     if not given:
         labels.notes.warn(path, "there is no judgement in this turn", "count")
     judgements: dict[str, BinaryJudgement] = {}
     for index, entry in enumerate(given or ()):
-        judgement = _usual(_JUDGEMENTS, entry, _JUDGEMENT_KEY)
-        if judgement is None:
-            judgement = _judgement(labels.item("binaryJudgements", index, entry))
+        judgement = _entry(labels, "binaryJudgements", index, entry, _judgement)
         if judgement is None:
             continue
         earlier = judgements.get(judgement.question_id)
@@ -145,11 +127,9 @@ def _judgements(labels: Block) -> tuple[BinaryJudgement, ...]:
     return tuple(judgements.values())
 
 
-def _judgement(block: Block | None) -> BinaryJudgement | None:
-    if block is None:
-        return None
-    question = block.known_id(_CODEBOOK.binary, "the ID of a binary question (B1 … B505)")
-    observed, preferred = block.yes_no(*_OBSERVED), block.yes_no(*_PREFERRED)
+def _judgement(block: Block) -> BinaryJudgement | None:
+    question = block.value(kinds.BINARY_ID, "questionId")
+    observed, preferred = (block.value(kinds.YES_NO, *names) for names in (_OBSERVED, _PREFERRED))
     if question is None:
         return None
     extras = block.extras(BinaryJudgement)
@@ -157,26 +137,17 @@ def _judgement(block: Block | None) -> BinaryJudgement | None:
 
 
 def _comparisons(labels: Block) -> tuple[Comparison, ...]:
-    given = labels.entries("pairwiseComparisons") or []
+    given = labels.value(kinds.LIST, "pairwiseComparisons") or []
     if len(given) != USUAL_COMPARISONS:
         sentence = f"{len(given)} comparisons, usual are {USUAL_COMPARISONS}"
         labels.notes.warn(labels.at("pairwiseComparisons"), sentence, "count")
-    comparisons = []
-    for index, entry in enumerate(given):
-        comparison = _usual(_COMPARISONS, entry, _COMPARISON_KEY)
-        if comparison is None:
-            comparison = _comparison(labels.item("pairwiseComparisons", index, entry))
-        if comparison is not None:
-            comparisons.append(comparison)
-    return tuple(comparisons)
+    read = (_entry(labels, "pairwiseComparisons", index, entry, _comparison) for index, entry in enumerate(given))
+    return tuple(comparison for comparison in read if comparison is not None)
 
 
-def _comparison(block: Block | None) -> Comparison | None:
-    if block is None:
-        return None
-    question = block.known_id(_CODEBOOK.pairwise, "general or PW1 … PW16")
-    a, b = block.variant("responseA", "response_1"), block.variant("responseB", "response_2")
-    winner = block.winner()
+def _comparison(block: Block) -> Comparison | None:
+    question, winner = block.value(kinds.PAIRWISE_ID, "questionId"), block.value(kinds.WINNER, "winner")
+    a, b = (block.value(kinds.VARIANT, *names) for names in (("responseA", "response_1"), ("responseB", "response_2")))
     if question is None or a is None or b is None:
         return None
     if a == b:
@@ -184,19 +155,26 @@ def _comparison(block: Block | None) -> Comparison | None:
     return Comparison(question_id=question, a=a, b=b, winner=winner, **block.extras(Comparison))
 
 
-def _usual(known: Mapping[tuple[str, ...], T], raw: Any, key: Callable[[Any], tuple[str, ...]]) -> T | None:
-    """The shared object for an entry in the format's own spelling, without anything else in it; None for the rest."""
+def _entry(labels: Block, name: str, index: int, raw: Any, read: Callable[[Block], M | None]) -> M | None:
+    """What `read` makes of an entry of a list; one without anything to note, and without further keys, is shared."""
+    key: tuple[Any, ...] = (read, *raw, *raw.values()) if isinstance(raw, dict) else ()
     try:
-        values = key(raw)
-        return known.get(values) if len(raw) == len(values) else None
-    except (KeyError, TypeError):  # another spelling, no object at all, or a list or object where a value is due
-        return None
+        usual: M | None = _USUAL.get(key)
+    except TypeError:  # a list or object where a value is due
+        key, usual = (), None
+    if usual is not None:
+        return usual
+    block, notes = labels.item(name, index, raw), labels.notes
+    before = len(notes.errors) + len(notes.warnings)
+    entry = read(block) if block is not None else None
+    if key and entry is not None and not entry.model_extra and before == len(notes.errors) + len(notes.warnings):
+        _USUAL[key] = entry
+    return entry
 
 
 def _selected(labels: Block) -> tuple[str, ...]:
-    selected = labels.texts("selectedPairwiseQuestions")
+    name = "selectedPairwiseQuestions"
+    selected = labels.value(kinds.TEXTS, name) or ()
     for index, question in enumerate(selected):
-        if question not in _CODEBOOK.pairwise:
-            path = f"{labels.at('selectedPairwiseQuestions')}[{index}]"
-            labels.notes.expected(path, "general or PW1 … PW16", question)
+        labels.checked(kinds.PAIRWISE_ID, f"{labels.at(name)}[{index}]", question)
     return selected

@@ -8,15 +8,16 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from attunebench.codebook import FILE_NAME as CODEBOOK
 from attunebench.codebook import load_codebook
 from attunebench.conversations import ValidationReport, validate_folder
 from attunebench.conversations.loading import MANIFEST_NAME
-from attunebench.datasets.manifest import Manifest, manifest_of, save_manifest
-from attunebench.datasets.subsets import conversation_number, is_companion
+from attunebench.datasets.subsets import belongs_to_data, is_companion
+from attunebench.datasets.verifying import Manifest, manifest_of, save_manifest
 from attunebench.errors import DataError, UsageError
+from attunebench.text import listed
 
 _LITTER = frozenset((".DS_Store", "Thumbs.db", "desktop.ini"))
 _LFS = b"version https://git-lfs"
@@ -74,7 +75,12 @@ def check_target(target: Path, *, replace: bool, sources: Iterable[Path] = ()) -
         raise UsageError(f"{target} is there already; --replace puts the new data in its place, --to names another.")
     if target.is_symlink() or not target.is_dir():
         raise DataError(f"{target} is a link or a file and is not replaced; name a folder with --to.")
-    foreign = sorted(path.name for path in target.iterdir() if not _is_data(path))
+    ours = (MANIFEST_NAME, *_LITTER)
+    foreign = sorted(
+        path.name
+        for path in target.iterdir()
+        if not (path.is_file() and (path.name in ours or belongs_to_data(PurePath(path.name), 0)))
+    )
     if foreign:
         raise DataError(
             f"{target} holds files that are not part of a data set ({', '.join(foreign[:3])}), and --replace would "
@@ -82,11 +88,6 @@ def check_target(target: Path, *, replace: bool, sources: Iterable[Path] = ()) -
         )
     if place in (Path.cwd(), *Path.cwd().parents):
         raise UsageError(f"You are in {target}, which is to be replaced; leave it, or name another folder with --to.")
-
-
-def _is_data(path: Path) -> bool:
-    known = conversation_number(path.name) is not None or is_companion(path.name)
-    return path.is_file() and (known or path.name in (MANIFEST_NAME, *_LITTER))
 
 
 def build(
@@ -110,10 +111,9 @@ def build(
             os.fsync(copy.fileno())  # some disks say only now that they are full
     report, invalid = _validated(folder, name)
     if invalid and not partial:
-        more = f"; and {len(invalid) - 1} more" if len(invalid) > 1 else ""
         raise DataError(
-            f"{name} has invalid files: {next(iter(invalid.values()))}{more}. Nothing was written; --partial leaves "
-            "them out."
+            f"{name} has invalid files: {listed(invalid.values(), most=2)}. Nothing was written; --partial leaves them "
+            "out."
         )
     for file in invalid:
         (folder / file).unlink()

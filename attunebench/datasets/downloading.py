@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import httpx2
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
 from attunebench.datasets.archives import MOST_ARCHIVE_BYTES, megabytes
 from attunebench.errors import DataError, TransientError
-from attunebench.text import printable
+from attunebench.text import address_text, printable
 
 TRIES = 6
 WAIT = wait_exponential(max=15)
@@ -22,12 +21,6 @@ _TRANSIENT = frozenset((408, 421, 425, 429))
 
 Progress = Callable[[str, int, int | None], None]
 """Told what happens, how many bytes of it are done, and of how many (None: unknown)."""
-
-
-def shown_address(url: str) -> str:
-    """The address without user, password, and what follows a question mark."""
-    parts = urlsplit(url)
-    return printable(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}")
 
 
 def download(url: str, path: Path, progress: Progress) -> None:
@@ -51,7 +44,7 @@ def download(url: str, path: Path, progress: Progress) -> None:
         # The last two are of a proxy in the environment that cannot be used.
         reason = printable(str(error), 200).rstrip(".") or type(error).__name__
         raise DataError(
-            f"{shown_address(url)} cannot be downloaded: {reason}. Repeat the command later, or download it by other "
+            f"{address_text(url)} cannot be downloaded: {reason}. Repeat the command later, or download it by other "
             "means and give the file with --from."
         ) from None
 
@@ -74,7 +67,7 @@ def _receive(client: httpx2.Client, url: str, path: Path, progress: Progress) ->
             done += len(piece)
             if max(done, total or 0) > MOST_ARCHIVE_BYTES:
                 raise DataError(
-                    f"{shown_address(url)} is larger than {megabytes(MOST_ARCHIVE_BYTES)}; check what it is."
+                    f"{address_text(url)} is larger than {megabytes(MOST_ARCHIVE_BYTES)}; check what it is."
                 )
             file.write(piece)
             progress("Downloading", done, total)
@@ -84,12 +77,12 @@ def _check(response: httpx2.Response, url: str) -> None:
     """Refuse what is not the archive, or came by a way on which anybody could have changed it."""
     way = [step.url.scheme for step in (*response.history, response)]
     if ("https", "http") in pairwise(way):
-        raise DataError(f"{shown_address(url)} redirects from https to http: give the address it leads to with --from.")
+        raise DataError(f"{address_text(url)} redirects from https to http: give the address it leads to with --from.")
     status = response.status_code
     if status in _TRANSIENT or status >= 500:
         raise TransientError(f"The server answered {status}")
     if status != 200:
         raise DataError(
-            f"{shown_address(url)} answered {status} {response.reason_phrase}. Check the address, or download the "
+            f"{address_text(url)} answered {status} {response.reason_phrase}. Check the address, or download the "
             "archive by other means and give the file or the unpacked folder with --from."
         )

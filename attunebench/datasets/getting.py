@@ -1,20 +1,24 @@
-"""A published subset from a folder, an archive or an address into a folder of its own: whole and checked, or not."""
+"""Published subsets: got from a folder, an archive or an address, cut out of a larger folder, found on this machine.
+
+A folder that is made is whole and checked, or it is not there.
+"""
 
 from __future__ import annotations
 
 import filecmp
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
+from attunebench.codebook import FILE_NAME as CODEBOOK
+from attunebench.codebook import codebook_for
 from attunebench.conversations import validate_folder
-from attunebench.conversations.bundled import demo_folder
+from attunebench.conversations.loading import demo_folder
 from attunebench.datasets.archives import unpack
 from attunebench.datasets.building import Built, build, check_target, place, workspace
-from attunebench.datasets.manifest import manifest_of
 from attunebench.datasets.subsets import (
     belongs_to_data,
     conversation_number,
@@ -24,9 +28,10 @@ from attunebench.datasets.subsets import (
     subset_called,
     subset_file_name,
 )
+from attunebench.datasets.verifying import files_by_number, manifest_of
 from attunebench.errors import DataError, UsageError
 from attunebench.files import visible_files
-from attunebench.text import printable
+from attunebench.text import address_text, printable
 
 if TYPE_CHECKING:
     from attunebench.datasets.downloading import Progress
@@ -36,6 +41,7 @@ PUBLISHED = "https://codeload.github.com/Thoughtful-Lab/attunebench/zip/HEAD"
 DEFAULT_PARENT = Path("data")
 ALL = "all"
 DEMO = "Demo12"
+_PLACES_IN = (Path(), DEFAULT_PARENT, Path("Test Samples"))
 
 Files = Mapping[PurePosixPath, Path]
 """Name in a folder or archive → where the file is."""
@@ -169,15 +175,15 @@ def _existing(subset: str, target: Path) -> Built | None:
 def _files(origin: Path | str, work: Path, expected: str | None, progress: Progress) -> tuple[Files, str]:
     """The conversations and companions of the source, and its name for sentences."""
     if isinstance(origin, Path) and origin.is_dir():
-        paths = (path for path in visible_files(origin, _refuse_folder) if path.is_file())
+        paths = (path for path in visible_files(origin) if path.is_file())
         named = {PurePosixPath(path.relative_to(origin).as_posix()): path for path in paths}
         sizes = {name: path for name, path in named.items() if belongs_to_data(name, path.stat().st_size)}
         return sizes, printable(str(origin))
     if isinstance(origin, str):
         # The HTTP client is heavy, and data that is on this machine needs none.
-        from attunebench.datasets.downloading import download, shown_address
+        from attunebench.datasets.downloading import download
 
-        archive, label = work / "archive", shown_address(origin)
+        archive, label = work / "archive", address_text(origin)
         download(origin, archive, progress)
     else:
         archive, label = origin, printable(str(origin))
@@ -199,5 +205,97 @@ def _files(origin: Path | str, work: Path, expected: str | None, progress: Progr
     return unpack(archive, label, unpacked), label
 
 
-def _refuse_folder(error: OSError) -> None:
-    raise DataError(f"{error.filename}: this folder cannot be read ({error.strerror}).")
+def cut(
+    source: str | Path, target: str | Path, numbers: Collection[int], *, replace: bool = False, partial: bool = False
+) -> Built:
+    """Copy the conversation files of these numbers from `source` into the new folder `target`, with a manifest.
+
+    The codebook that belongs to the source comes along, and licences and readmes in it. `replace`: a data set that is
+    there gives way. `partial`: what is missing or invalid is left out and named.
+    Raises DataError and UsageError; then the target is as it was.
+    """
+    source, target = Path(source), Path(target)
+    if not source.is_dir():
+        raise DataError(f"There is no folder {source}; give the folder to cut from with --from.")
+    check_target(target, replace=replace, sources=[source])
+    wanted = {
+        number: files
+        for number, files in files_by_number(validate_folder(source).files).items()
+        if number in set(numbers)
+    }
+    for number, files in wanted.items():
+        if len(files) > 1:
+            raise DataError(
+                f"Number {number} is that of {len(files)} files in {source} ({' and '.join(files[:3])}); "
+                "give the one folder to cut from."
+            )
+    missing = sorted(set(numbers) - wanted.keys())
+    if missing and not (partial and wanted):
+        raise DataError(lacking_text(str(source), numbers, missing))
+    chosen = {Path(files[0]).name: source / files[0] for files in wanted.values()}
+    chosen |= {
+        path.name: path for path in source.iterdir() if path.is_file() and is_companion(path.name, path.stat().st_size)
+    }
+    if (codebook := codebook_for(source)) is not None:
+        chosen[CODEBOOK] = codebook
+    with workspace(target) as work:
+        built = build(target.name, chosen, work / "new", target, missing=missing, partial=partial)
+        place(work / "new", target.resolve(), replace=replace)
+    return built
+
+
+class Found(NamedTuple):
+    """A folder that is, or could be, a subset: the wanted numbers that it lacks, and how many more published ones it
+    has."""
+
+    folder: Path
+    missing: tuple[int, ...]
+    others: int
+
+
+class Listed(NamedTuple):
+    """A known data set. `found`: folders that have its name or exactly its numbers; `within`: folders of more than the
+    set from which it can be cut, published sets first; `bundled`: the folder of a set that comes with the package."""
+
+    name: str
+    size: int
+    found: list[Found]
+    within: list[Path]
+    bundled: Path | None = None
+
+
+def list_known(places: Iterable[Path] = (Path(),)) -> list[Listed]:
+    """Every known data set, the largest first, with the folders in or below `places` that have it."""
+    subsets = published_subsets()
+    folders = _folders(places)
+    listed = []
+    for name, numbers in subsets.items():
+        found, within = [], []
+        for folder, present in folders.items():
+            if folder.resolve().name.lower() == name.lower() or present == numbers:
+                found.append(Found(folder, tuple(sorted(numbers - present)), len(present - numbers)))
+            elif numbers <= present:
+                within.append(folder)
+        listed.append(Listed(name, len(numbers), found, sorted(within, key=lambda f: f.resolve().name not in subsets)))
+    demo = demo_folder()
+    return [*listed, Listed(DEMO, sum(1 for _ in demo.glob("conversation_*.json")), [], [], demo)]
+
+
+def _folders(places: Iterable[Path]) -> dict[Path, frozenset[int]]:
+    """Folders with published numbers in them: the places, usual ones in them, and one level down."""
+    published = frozenset().union(*published_subsets().values())
+    folders: dict[Path, tuple[Path, frozenset[int]]] = {}
+    for base in (where / inner for where in places for inner in _PLACES_IN):
+        children = (child for child in _inside(base) if child.is_dir() and not child.name.startswith("."))
+        for folder in (base, *children):
+            numbers = published & {conversation_number(path.name) for path in _inside(folder)}
+            if numbers:
+                folders.setdefault(folder.resolve(), (folder, numbers))
+    return dict(folders.values())
+
+
+def _inside(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []  # what cannot be looked into has nothing to offer

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from attunebench.backends.base import Reply
 from attunebench.codebook import Codebook, codebook_for, default_codebook, load_codebook
 from attunebench.conversations import Conversation, ConversationSet, load_conversations
-from attunebench.conversations.bundled import demo_folder
+from attunebench.conversations.loading import demo_folder
 from attunebench.errors import DataError, ItemError, UsageError
 from attunebench.journal import Entry
 from attunebench.protocol.calls import Call, Mode

@@ -1,34 +1,79 @@
-"""Runs a model over conversations for their profiles, reads its predictions, and scores them."""
+"""The task of predicting profiles, as the engine runs it: one call a conversation, one file for its answer; and scores.
+
+Nothing of it enters a score of the benchmark.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attunebench.analyses.base import Settings
 from attunebench.analyses.table import Analysis
 from attunebench.codebook import Codebook, default_codebook
+from attunebench.coerce import block
 from attunebench.conversations.schema import Conversation
-from attunebench.conversations.traits import ASRS, PROFILE_TASK, Trait, asrs_is_sum, traits_of, untold
+from attunebench.conversations.traits import PROFILE_TASK, TRAITS, Trait, asrs_note, traits_of, untold
 from attunebench.errors import DataError, UsageError
 from attunebench.profiles.scoring import Answers, score
 from attunebench.profiles.tables import tabulate
-from attunebench.profiles.task import ProfileTask
+from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.calls import PREDICTED_PROFILE
+from attunebench.protocol.plan import PROFILE_TEMPLATES, plan_profile
 from attunebench.protocol.read.traits import trait_answer
+from attunebench.results.assemble import provenance, taken
 from attunebench.runner import Observer, RunSettings, RunSummary, run_conversations
 from attunebench.runner.files import identity_of, read_object
-from attunebench.text import printable
+from attunebench.runner.work import Task
+from attunebench.text import listed, printable
+
+if TYPE_CHECKING:
+    from attunebench.protocol.calls import Call, Mode, Record
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileScores:
-    """The analysis of a model's predictions, and sentences on those that could not be scored (it has them too)."""
+@dataclass(frozen=True)
+class ProfileTask(Task):
+    """Predicting profiles. `traits` as `conversations.traits.traits_of` makes them of the data at hand."""
 
-    analysis: Analysis
-    not_scored: tuple[str, ...] = ()
+    traits: tuple[Trait, ...] = TRAITS
+    name: str = PROFILE_TASK
+    plan_inputs: tuple[str, ...] = (PROFILE_TASK,)
+
+    @property
+    def prompt_set_sha256(self) -> str:
+        return prompt_set_sha256(PROFILE_TEMPLATES)
+
+    def plan(
+        self, conversation: Conversation, mode: Mode, codebook: Codebook, settings: RunSettings
+    ) -> tuple[Call, ...]:
+        return (plan_profile(conversation, codebook, self.traits),)
+
+    def warnings(self, conversations: Sequence[Conversation], codebook: Codebook) -> tuple[str, ...]:
+        return ()
+
+    def assemble(
+        self, conversation: Conversation, mode: Mode, records: Mapping[str, Record], facts: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The content of the result file, which `task` marks as no result of the benchmark.
+
+        `predicted_profile` has an entry for each trait that was answered, if by `traits.CANNOT_TELL`. Raises ValueError
+        where the call has no record.
+        """
+        own = list(records.values())
+        if not own:
+            raise ValueError(f"no result without an answer about {conversation.conversation_id}")
+        return {
+            "task": PROFILE_TASK,
+            "experimental": True,
+            **provenance(conversation, own, facts),
+            "conversationId": conversation.conversation_id,
+            # A run looks for votes in the turns of a result; a profile has neither.
+            "turns": [],
+            PREDICTED_PROFILE: dict(own[0].answer.values[PREDICTED_PROFILE]),
+            **taken(own),
+        }
 
 
 def predict_profiles(
@@ -58,12 +103,16 @@ def predict_profiles(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class ProfileScores:
+    """The analysis of a model's predictions, and sentences on those that could not be scored (it has them too)."""
+
+    analysis: Analysis
+    not_scored: tuple[str, ...] = ()
+
+
 def score_profiles(
-    folder: Path,
-    conversations: Sequence[Conversation],
-    provider: str,
-    model: str,
-    settings: Settings | None = None,
+    folder: Path, conversations: Sequence[Conversation], provider: str, model: str, settings: Settings | None = None
 ) -> ProfileScores:
     """Score the predictions of a model in a folder against the profiles of these conversations.
 
@@ -75,17 +124,12 @@ def score_profiles(
         not_scored.append(f"Not scored, no such conversation here: {_some(unknown)}.")
     warnings = list(not_scored)
     for trait in traits:
-        words = [words for c in conversations if (words := untold(trait, c.profile)) is not None]
-        if words:
+        told = [words for c in conversations if (words := untold(trait, c.profile)) is not None]
+        if told:
             warnings.append(
-                f"{trait.label}: told in words that fit none of the answers in {len(words)} conversations "
-                f"({_some(sorted(set(words)))}); they are not scored."
+                f"{trait.label}: told in words that fit none of the answers in {len(told)} conversations "
+                f"({_some(sorted(set(told)))}); they are not scored."
             )
-    notes = []
-    if any(c.profile is not None and ASRS in c.profile.computed_scores for c in conversations):
-        is_sum = asrs_is_sum(conversations)
-        form = "a sum of 0–24 (a value above 6 occurs)" if is_sum else "a count of 0–6 (no value is above 6)"
-        notes.append(f"ASRS-6 is read as {form}: screen-positive from {14 if is_sum else 4}.")
     analysis = tabulate(
         score(conversations, answers, traits),
         printable(provider),
@@ -93,7 +137,7 @@ def score_profiles(
         len(conversations),
         settings or Settings(),
         warnings=warnings,
-        notes=notes,
+        notes=asrs_note(conversations),
     )
     return ProfileScores(analysis, tuple(not_scored))
 
@@ -118,18 +162,17 @@ def _read_predictions(
         else:
             others.add(f"{identity[1]} {identity[2]}")
     if not answers:
-        there = f"there are those of {', '.join(sorted(others)[:5])}" if others else "it has none at all"
+        there = f"there are those of {listed(sorted(others))}" if others else "it has none at all"
         raise DataError(f"{folder} has no predicted profiles of {provider} {model}; {there}.")
     twice = {name: names for name, names in files.items() if len(names) > 1}
     return {name: given for name, given in answers.items() if name not in twice}, [
-        f"Not scored, the same prediction twice: {' and '.join(map(printable, names))}." for names in twice.values()
+        f"Not scored, the same prediction twice: {_some(names)}." for names in twice.values()
     ]
 
 
 def answers_in(content: Mapping[str, Any], traits: tuple[Trait, ...]) -> Answers:
     """The answers of one file's content, by trait id; what somebody edited is read like a reply."""
-    given = content.get(PREDICTED_PROFILE)
-    given = given if isinstance(given, dict) else {}
+    given = block(content.get(PREDICTED_PROFILE))
     read = {trait.id: trait_answer(trait, given[trait.id]) for trait in traits if trait.id in given}
     return {
         name: frozenset(answer) if isinstance(answer, list) else answer
@@ -139,5 +182,4 @@ def answers_in(content: Mapping[str, Any], traits: tuple[Trait, ...]) -> Answers
 
 
 def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(printable(name, 60) for name in names[:3]) + more
+    return listed([printable(name, 60) for name in names], most=4)

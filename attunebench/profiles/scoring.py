@@ -7,16 +7,15 @@ all chance and of every base rate. Declining and not answering earn what a wrong
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from attunebench.conversations.schema import Conversation
-from attunebench.conversations.traits import CANNOT_TELL, Trait, truth_of
+from attunebench.conversations.traits import CANNOT_TELL, Span, Trait, truth_of
 from attunebench.selection.fields import thirds
 from attunebench.statistics.bootstrap import Floats, Labels
 
@@ -25,8 +24,7 @@ Answers = Mapping[str, str | frozenset[str] | float]
 trait that is missing was not answered."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """One thing that is right or wrong. Arrays have an entry for each row, NaN where there is no truth.
 
     `classes`: which of the possible truths a row has. `right`: 1 or 0. `base`: the chance that the most frequent truth
@@ -45,8 +43,7 @@ class Item:
     part: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(NamedTuple):
     """A number: truth, prediction, and the median of the other participants, by row; NaN: none.
 
     `base` is NaN too where nothing was predicted: both errors are over the same rows.
@@ -59,8 +56,7 @@ class Scale:
     base: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(NamedTuple):
     """The rows' participants as labels 0 … k − 1, and what was predicted of them."""
 
     people: Labels
@@ -132,24 +128,18 @@ def _numbers(values: Sequence[Any]) -> Floats:
     return np.array([value if isinstance(value, (int, float)) else np.nan for value in values], dtype=np.float64)
 
 
-def _items(trait: Trait, truths: list[Any], given: list[Any], people: Labels) -> list[Item]:
+def _items(trait: Trait, truths: list[Any], given: list[Any], people: Labels) -> Iterator[Item]:
     """What is right or wrong about a trait: one item, for groups one more for each of them."""
-    if trait.form == "choice":
-        return [_item(trait, "", "", truths, given, people)]
-    if trait.form == "age":
-        # Somebody is 34 until the day they are 35.
-        return [_item(trait, "", "", truths, given, people, lambda span, age: span.low <= age < span.high + 1)]
-    if trait.form == "groups":
-        items = [_item(trait, "", ", all right", truths, given, people)]
-        for group in trait.options:
-            has_group = partial(_mapped, read=frozenset({group}).issubset)
-            items.append(_item(trait, f".{group}", f": {group}", has_group(truths), has_group(given), people))
-        return items
-    cuts = thirds(list(_first_of_each(truths, people).values()))
-    if cuts is None:
-        return []  # all have the same number
-    thirds_of = partial(_mapped, read=lambda n: ("low", "middle", "high")[sum(n >= cut for cut in cuts)])
-    return [_item(trait, "", ", third", thirds_of(truths), thirds_of(given), people)]
+    if trait.form == "scale":
+        cuts = thirds(list(_first_of_each(truths, people).values()))
+        if cuts is not None:  # else all have the same number
+            read = partial(_mapped, read=lambda n: ("low", "middle", "high")[sum(n >= cut for cut in cuts)])
+            yield _item(trait, "", ", third", read(truths), read(given), people)
+        return
+    yield _item(trait, "", ", all right" if trait.form == "groups" else "", truths, given, people)
+    for group in trait.options if trait.form == "groups" else ():
+        read = partial(_mapped, read=frozenset({group}).issubset)
+        yield _item(trait, f".{group}", f": {group}", read(truths), read(given), people)
 
 
 def _mapped(values: list[Any], read: Callable[[Any], Hashable]) -> list[Any]:
@@ -157,32 +147,19 @@ def _mapped(values: list[Any], read: Callable[[Any], Hashable]) -> list[Any]:
     return [value if value is None or value == CANNOT_TELL else read(value) for value in values]
 
 
-def _item(
-    trait: Trait,
-    id: str,
-    label: str,
-    truths: list[Any],
-    given: list[Any],
-    people: Labels,
-    is_right: Callable[[Any, Any], bool] = lambda truth, said: bool(truth == said),
-) -> Item:
+def _item(trait: Trait, part: str, label: str, truths: list[Any], given: list[Any], people: Labels) -> Item:
     known = np.array([truth is not None for truth in truths], dtype=bool)
-    declined = np.array([said == CANNOT_TELL for said in given], dtype=bool)
-    answered = np.array([said is not None for said in given], dtype=bool) & ~declined
-    right = [
-        bool(has) and truth is not None and is_right(truth, said)
-        for truth, said, has in zip(truths, given, answered, strict=True)
-    ]
-    columns = (right, answered, declined)
-    scored, has_answer, has_declined = (np.where(known, np.asarray(c, dtype=np.float64), np.nan) for c in columns)
-    return Item(
-        id=trait.id + id,
-        label=trait.label + label,
-        classes=tuple(truths),
-        right=scored,
-        base=base_right(truths, people),
-        answered=has_answer,
-        declined=has_declined,
-        screener=trait.screener,
-        part=bool(id),
+    declined = [said == CANNOT_TELL for said in given]
+    answered = [said is not None and said != CANNOT_TELL for said in given]
+    right = [has and _is_right(truth, said) for truth, said, has in zip(truths, given, answered, strict=True)]
+    of_right, of_answered, of_declined = (
+        np.where(known, np.array(flags, dtype=np.float64), np.nan) for flags in (right, answered, declined)
     )
+    base = base_right(truths, people)
+    name = (trait.id + part, trait.label + label)
+    return Item(*name, tuple(truths), of_right, base, of_answered, of_declined, trait.screener, bool(part))
+
+
+def _is_right(truth: Any, said: Any) -> bool:
+    # Somebody is 34 until the day they are 35.
+    return bool(truth.low <= said < truth.high + 1 if isinstance(truth, Span) else truth == said)

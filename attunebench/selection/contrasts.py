@@ -6,9 +6,10 @@ What too few conversations or participants stand behind is never tested.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,12 +22,12 @@ from attunebench.scores.references import standing
 from attunebench.scores.table import ReferenceValues, ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.contrasts import Mask
-from attunebench.statistics.intervals import zero_inflated
 from attunebench.statistics.multiple import adjust, minimum_detectable_effect
 
+REFERENCE = "reference"
 
-@dataclass(frozen=True, slots=True)
-class Family:
+
+class Family(NamedTuple):
     """Metrics that share a table; the tests of a table are corrected together."""
 
     id: str
@@ -58,7 +59,7 @@ class Sides:
     @property
     def lines(self) -> list[Cell]:
         """The names of the lines; references are marked."""
-        return [*map(Cell, self.study.labels), *(Cell(one.label, mark="reference") for one in self.references)]
+        return [*map(Cell, self.study.labels), *(Cell(one.label, mark=REFERENCE) for one in self.references)]
 
     @property
     def base_rate(self) -> int | None:
@@ -81,13 +82,12 @@ class Sides:
         return len(np.unique(self.study.clusters[mask & ~np.isnan(column)]))
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """A metric of a model (a reference), or the distance of two models in it, on both sides.
 
-    `people`: participants behind it on both sides. `inflated`: its intervals are too narrow, as most values are equal.
-    `least`: the smallest p that its test can give, NaN where it is not tested. `beyond`: the difference minus that of
-    the base rate.
+    `people`: participants behind it on both sides. `least`: the smallest p that its test can give, `mde`: the true
+    difference that would be found at the corrected α, both NaN where it is not tested. `beyond`: the difference minus
+    that of the base rate.
     """
 
     metric_id: str
@@ -96,18 +96,13 @@ class Row:
     outside: Cell
     difference: Cell
     people: tuple[int, int]
-    inflated: bool
     least: float
-    se: float
-    reference: bool
+    mde: float
     beyond: Cell | None = None
 
-    def detectable(self, settings: Settings, among: int) -> float:
-        """The true difference that would be found at α over so many tests; NaN where it is not tested."""
-        if self.difference.p is None:
-            return float("nan")
-        alpha = settings.alpha / max(1, among)
-        return float(minimum_detectable_effect(np.array([self.se]), 1, alpha=alpha, power=settings.power)[0])
+    @property
+    def reference(self) -> bool:
+        return self.names[0].mark == REFERENCE
 
 
 def tests_in(rows: Sequence[Row]) -> int:
@@ -118,26 +113,26 @@ def tests_in(rows: Sequence[Row]) -> int:
 def contrast(sides: Sides, family: Family, settings: Settings) -> list[Row]:
     """The metrics of a family on both sides, of the models and the base rate, as far as there are values."""
     models, base, lines = len(sides.study.groups), sides.base_rate, sides.lines
-    keys, columns, beyond = [], [], []
+    columns: dict[tuple[str, tuple[Cell, ...]], Floats] = {}
+    beyond = []
     for metric_id in family.metrics:
         values = sides.values(metric_id)
         for i, line in enumerate(lines):
             if (i < models or i == base) and not np.isnan(values[:, i]).all():
-                keys.append((metric_id, (line,), i >= models))
-                columns.append(values[:, i])
+                columns[metric_id, (line,)] = values[:, i]
                 beyond.append(values[:, i] - (values[:, base] if i < models and base is not None else np.nan))
     name = f"subset/{sides.mode}/{family.id}"
-    rows = _rows(sides, keys, columns, name, settings)
+    rows = _rows(sides, columns, name, settings)
     if not any(row.reference for row in rows):
         return rows
-    further = _rows(sides, keys, beyond, f"{name}/base", settings, tested=False)
-    return [replace(row, beyond=other.difference) for row, other in zip(rows, further, strict=True)]
+    further = _rows(sides, dict(zip(columns, beyond, strict=True)), f"{name}/base", settings, tested=False)
+    return [row._replace(beyond=other.difference) for row, other in zip(rows, further, strict=True)]
 
 
 def pairs(sides: Sides, metric_id: str, settings: Settings) -> list[Row]:
     """The models of a mode two by two, largest differences first: the one that gains in the subset, and on which."""
     values, labels = sides.study.values(metric_id), sides.study.labels
-    keys, columns = [], []
+    columns: dict[tuple[str, tuple[Cell, ...]], Floats] = {}
     for a, b in combinations(range(len(labels)), 2):
         apart = values[:, a] - values[:, b]
         if np.isnan(apart).all():
@@ -145,48 +140,45 @@ def pairs(sides: Sides, metric_id: str, settings: Settings) -> list[Row]:
         inside, outside = (within.column_means(apart[side, None])[0] for side in (sides.inside, ~sides.inside))
         # "a gains on b" reads without a sign, so the one that gains comes first.
         turned = inside < outside if better(metric_id) else inside > outside
-        keys.append((metric_id, tuple(map(Cell, (labels[b], labels[a]) if turned else (labels[a], labels[b]))), False))
-        columns.append(-apart if turned else apart)
-    rows = _rows(sides, keys, columns, f"subset/{sides.mode}/{metric_id}/pairs", settings)
+        names = (labels[b], labels[a]) if turned else (labels[a], labels[b])
+        columns[metric_id, tuple(map(Cell, names))] = -apart if turned else apart
+    rows = _rows(sides, columns, f"subset/{sides.mode}/{metric_id}/pairs", settings)
     return [rows[i] for i in by_value(np.array([abs(value_of(row.difference)) for row in rows]))]
 
 
 def _rows(
     sides: Sides,
-    keys: Sequence[tuple[str, tuple[Cell, ...], bool]],
-    columns: Sequence[Floats],
+    columns: Mapping[tuple[str, tuple[Cell, ...]], Floats],
     name: str,
     settings: Settings,
     *,
     tested: bool = True,
 ) -> list[Row]:
-    """Both means of each column, and their difference tested as one family; `name` is the use that the chance is for.
-
-    `keys`: metric, names and whether it is a reference, which is not tested.
-    """
-    if not keys:
+    """Both means of each (metric, names), and their difference, tested as one family but for references."""
+    if not columns:
         return []
-    study, values, masks = sides.study, np.column_stack(columns), (sides.inside, ~sides.inside)
+    study, values, masks = sides.study, np.column_stack(list(columns.values())), (sides.inside, ~sides.inside)
     everybody = np.ones(len(values), dtype=bool)
     contrast = within.group_contrast(study, values, sides.inside, everybody, name, settings)
     asked = np.array(
         [
-            tested and not reference and not any(within.is_small(study, column, mask, settings) for mask in masks)
-            for (*_, reference), column in zip(keys, values.T, strict=True)
+            tested
+            and names[0].mark != REFERENCE
+            and not any(within.is_small(study, column, mask, settings) for mask in masks)
+            for (_, names), column in columns.items()
         ]
     )
-    p, least = np.where(asked, contrast.p, np.nan), np.where(asked, contrast.least, np.nan)
+    p, least, se = (np.where(asked, of, np.nan) for of in (contrast.p, contrast.least, contrast.se))
     corrected = adjust(p, plain_correction(settings))
+    alpha = settings.alpha / max(1, int((~np.isnan(p)).sum()))
+    mde = minimum_detectable_effect(se, 1, alpha=alpha, power=settings.power)
     differences = within.contrast_cells(study, contrast, values, sides.inside, everybody, settings, corrected)
-    means = [Sampling.of(sides.side(mask), settings).cells(values[mask], flag=False) for mask in masks]
-    inflated = zero_inflated(values[sides.inside]) | zero_inflated(values[~sides.inside])
+    means = [Sampling.of(sides.side(mask), settings).cells(values[mask]) for mask in masks]
     rows = []
-    for i, (metric_id, names, reference) in enumerate(keys):
+    for i, (metric_id, names) in enumerate(columns):
         inside, outside = (replace(cells[i], n=cells[i].n or None) for cells in means)
         difference = replace(differences[i], p=known(p[i]), n=None)
         difference = replace(difference, mark="differs" if claimed(difference, settings) else "")
         people = (sides.people(masks[0], values[:, i]), sides.people(masks[1], values[:, i]))
-        flagged = bool(inflated[i]) and not reference and not difference.small
-        se = float(contrast.se[i])
-        rows.append(Row(metric_id, names, inside, outside, difference, people, flagged, least[i], se, reference))
+        rows.append(Row(metric_id, names, inside, outside, difference, people, float(least[i]), float(mde[i])))
     return rows

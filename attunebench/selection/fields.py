@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import difflib
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from math import isfinite
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from attunebench.conversations.groups import UNTOLD
+from attunebench.conversations.traits import ASRS, DIVISIONS, Division, asrs_division, asrs_text
 from attunebench.errors import UsageError
 from attunebench.text import levelled, printable
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 Value = float | tuple[str, ...] | None
 """A number, or the texts of a list (one, of a single text); None is not known."""
-Division = tuple[tuple[str, ...], tuple[float, ...]]
-"""Names of bands from the lowest up, and where each but the first begins."""
 
 _FACTS: tuple[tuple[str, str, str], ...] = (
     ("diagnosis", "demographics.diagnoses", "Self-reported diagnoses."),
@@ -50,15 +48,13 @@ _FACTS: tuple[tuple[str, str, str], ...] = (
     ("q3", "wide.q3", "How well the OM fitted what the person needed."),
 )
 """Name, where it stands in an entry of the ground truth, meaning."""
-_SCREEN = ("screen-negative", "screen-positive")
-_SEVERITY = (("normal", "mild", "moderate", "severe"), (55.0, 60.0, 70.0))
 _PROMIS = ("anxiety", "depression", "sleep")
 _T = "T score, mean 50, sd 10, high is worse; mild from 55, moderate from 60, severe from 70."
-_SCALES: Mapping[str, tuple[str, Division | None]] = {
-    "who_5": ("Well-being, 0–25, high is well; below 13 is poor.", (("poor", "not poor"), (13.0,))),
-    "aq_10": ("Autistic traits, 0–10; 6 and above is screen-positive.", (_SCREEN, (6.0,))),
-    **{f"promis_{what}": ("Raw score, 4–20, high is worse; norms are for T.", None) for what in _PROMIS},
-    **{f"promis_{what}_t": (_T, _SEVERITY) for what in _PROMIS},
+_SCALES: Mapping[str, str] = {
+    "who_5": "Well-being, 0–25, high is well; below 13 is poor.",
+    "aq_10": "Autistic traits, 0–10; 6 and above is screen-positive.",
+    **{f"promis_{what}": "Raw score, 4–20, high is worse; norms are for T." for what in _PROMIS},
+    **{f"promis_{what}_t": _T for what in _PROMIS},
 }
 _TIPI = [f"tipi_{trait}" for trait in ("extraversion", "agreeableness", "conscientiousness", "stability", "openness")]
 _RESERVED = ("and", "or", "not", "in", "contains", "between", "is", "known", "missing")
@@ -137,9 +133,10 @@ def fields_of(entries: Iterable[GroundTruthEntry]) -> Fields:
     known = tuple(entries)
     found = [_field(known, name, tuple(path.split(".")), meaning) for name, path, meaning in _FACTS]
     found.append(Field("turns", "How many messages the person wrote.", [float(len(entry["turns"])) for entry in known]))
-    for name, (meaning, division) in {**_SCALES, "asrs_6": _asrs(known)}.items():
+    asrs = asrs_division(_number(entry["computed_scores"].get(ASRS)) for entry in known)
+    for name, meaning in {**_SCALES, ASRS: f"ADHD traits: {asrs_text(asrs)}."}.items():
         found.append(scale := _field(known, name, ("computed_scores", name), meaning))
-        if division is not None:
+        if (division := asrs if name == ASRS else DIVISIONS.get(name)) is not None:
             found.append(_bands(scale, division))
     for name in _TIPI:
         found.append(scale := _field(known, name, ("computed_scores", name), "Sum of two items, 2–14; no cut-off."))
@@ -209,11 +206,8 @@ def _field(entries: Sequence[GroundTruthEntry], name: str, path: tuple[str, ...]
 
 def _bands(of: Field, division: Division | None, suffix: str = "band") -> Field:
     """Texts that divide up a number; they say nothing where there is no division."""
-    names, cuts = division or ((), ())
-    between = [f"{plain(low)} to < {plain(high)}" for low, high in pairwise(cuts)]
-    stretches = [f"below {plain(cuts[0])}", *between, f"{plain(cuts[-1])} and above"] if cuts else []
-    bands = dict(zip(names, stretches, strict=True))
-    values = [(names[bisect_right(cuts, one)],) if isinstance(one, float) and cuts else None for one in of.values]
+    bands = division.ranges if division else {}
+    values = [(division.band(one),) if division and isinstance(one, float) else None for one in of.values]
     meaning = f"{suffix.capitalize()}s of {of.name}: {', '.join(f'{name} ({bands[name]})' for name in bands)}."
     return Field(f"{of.name.removesuffix('_t')}_{suffix}", meaning, values, bands=bands)
 
@@ -225,14 +219,7 @@ def _thirds(of: Field, units: Sequence[object]) -> Field:
         if isinstance(value, float):
             numbers.setdefault(unit, []).append(value)
     cuts = thirds([median(values) for values in numbers.values()])
-    return _bands(of, None if cuts is None else (("low", "middle", "high"), cuts), "third")
-
-
-def _asrs(entries: Sequence[GroundTruthEntry]) -> tuple[str, Division]:
-    """The meaning and division of ASRS-6 in the form that the data have, which the largest value tells (spec 08)."""
-    if any((_number(entry["computed_scores"].get("asrs_6")) or 0) > 6 for entry in entries):
-        return "ADHD traits: a sum of 0–24, as a value is above 6; 14 and above is screen-positive.", (_SCREEN, (14.0,))
-    return "ADHD traits: a count of 0–6, as no value is above 6; 4 and above is screen-positive.", (_SCREEN, (4.0,))
+    return _bands(of, None if cuts is None else Division(("low", "middle", "high"), cuts), "third")
 
 
 def _moods(entries: Sequence[GroundTruthEntry]) -> Iterator[Field]:
@@ -261,7 +248,7 @@ def _further(entries: Sequence[GroundTruthEntry], listed: Sequence[Field]) -> It
     """Scales and self-reported facts of these data that have no field yet, in alphabetical order."""
     taken = set(map(_key, (*_RESERVED, "", *(one.name for one in listed))))
     facts = {path.split(".")[1] for _, path, _ in _FACTS if path.startswith("demographics.")}
-    for part, there in (("computed_scores", {*_SCALES, *_TIPI, "asrs_6"}), ("demographics", facts)):
+    for part, there in (("computed_scores", {*_SCALES, *_TIPI, ASRS}), ("demographics", facts)):
         for key in sorted({key for entry in entries for key in _at(entry, (part,))} - there):
             name = re.sub(r"[\W_]+", "_", printable(key).casefold()).strip("_")
             while _key(name) in taken:

@@ -6,19 +6,21 @@ Takes a study and what was chosen of it, hands on tables and sentences. Chooses 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from attunebench.analyses.base import Settings, better, by_value, digits_of, label_of, metric_column, unit_of, value_of
-from attunebench.analyses.sampling import Sampling
-from attunebench.analyses.table import Analysis, Table, counts, legend, table, words
+from attunebench.analyses.sampling import CORRECTIONS, Sampling, claimed, plain_correction
+from attunebench.analyses.table import Analysis, Filled, Table, column, counts, legend, table, words
 from attunebench.analyses.verdicts import (
+    claims_sentence,
     comparability,
     counted,
     intervals_text,
     listed,
+    reach_text,
     sample_text,
     shared_people_text,
     small_text,
@@ -26,9 +28,8 @@ from attunebench.analyses.verdicts import (
 )
 from attunebench.metrics.registry import REGISTRY, metric
 from attunebench.scores.table import ScoreTable
-from attunebench.selection.comparing import beside
 from attunebench.selection.conditions import Selection, fields_in
-from attunebench.selection.contrasts import Family, Sides
+from attunebench.selection.contrasts import Family, Row, Sides, contrast, pairs, tests_in
 from attunebench.text import printable
 
 FAMILIES = (
@@ -40,6 +41,8 @@ FAMILIES = (
     ),
 )
 """The tables without `--metric`."""
+_SAID = 4
+"""So many metrics get a sentence; the tables have all."""
 _SELF_REPORTED = (
     "Diagnoses and other facts about people are self-reported. Scales are screeners: a value beyond a cut-off is "
     "“screen-positive” and never a diagnosis."
@@ -65,7 +68,7 @@ def subset_report(
     made = [_head(study, selection, families, settings, compare=compare)]
     for mode in study.modes:
         sides = Sides.of(study, mode, selection.chosen, others)
-        made.append(beside(sides, families, settings) if others else _alone(sides, families, settings))
+        made.append(_beside(sides, families, settings) if others else _alone(sides, families, settings))
     return tuple(made)
 
 
@@ -196,3 +199,138 @@ def _shows(first: Table) -> str:
     said = listed([f"{rows[i][0].value} {with_interval(rows[i][3], digits)}" for i in order], most=4)
     few = " These are too few conversations for a claim." if all(row[3].small for row in rows) else ""
     return f"{card.label}: {said}.{few}"
+
+
+# With --compare
+
+
+def _beside(sides: Sides, families: Sequence[Family], settings: Settings) -> Analysis:
+    """All tables of a mode: a row for each metric and model; then, where there are two models, one for each pair."""
+    begun = Analysis(
+        f"subset-{sides.mode}",
+        f"The subset beside the rest, mode {sides.mode}",
+        "Do models score differently on the subset than on the rest, and does any of them lose more than another?",
+    )
+    if not sides.inside.any() or sides.inside.all():
+        where = "the rest" if sides.inside.any() else "the subset"
+        return replace(begun, missing=f"no conversation of {where} was scored in mode {sides.mode}.")
+    contrasts = [(family, rows) for family in families if (rows := contrast(sides, family, settings))]
+    if not contrasts:
+        return replace(begun, missing="none of the metrics asked for is defined for any conversation here.")
+    # Models are compared in the metrics that were asked for, else in those of the first table.
+    metrics = [metric_id for family in (families if settings.metrics else families[:1]) for metric_id in family.metrics]
+    between = [rows for metric_id in metrics if (rows := pairs(sides, metric_id, settings))]
+    tables = (
+        *(_contrast_table(sides, family, rows, settings) for family, rows in contrasts),
+        *(_pairs_table(sides, rows, settings) for rows in between),
+    )
+    by_people = replace(settings, by_participant=True)
+    of_tables = [*(rows for _, rows in contrasts), *between]
+    reach = [reach_text(np.array([row.least for row in rows]), by_people, together=False) for rows in of_tables]
+    return replace(
+        begun,
+        tables=tables,
+        shows=" ".join(_sentences(sides, [rows for _, rows in contrasts], between, settings)),
+        cannot="That there is no difference: one that was not found may still be as large as the MDE.",
+        warnings=tuple(dict.fromkeys(sentence for found in reach for sentence in found)),
+        notes=(*_notes(sides, settings), *legend(tables)),
+    )
+
+
+def _contrast_table(sides: Sides, family: Family, rows: Sequence[Row], settings: Settings) -> Table:
+    metrics = [label_of(row.metric_id) for row in rows]
+    beyond = [row.beyond for row in rows if row.beyond]
+    unit, meaning = unit_of(rows[0].metric_id), "Difference minus that of the base rate."
+    return table(
+        f"beside-{family.id}",
+        f"{family.title}, subset and rest",
+        *([words("metric", metrics)] if len(set(metrics)) > 1 else []),
+        words("model", [row.names[0] for row in rows]),
+        *_columns(rows, settings, "Mean", "difference"),
+        *([column("beyond", beyond, "beyond base rate", unit, meaning)] if beyond else []),
+        caption=_caption(sides, rows, settings),
+    )
+
+
+def _pairs_table(sides: Sides, rows: Sequence[Row], settings: Settings) -> Table:
+    meaning = "The model whose standing against the other is the better one there."
+    return table(
+        f"between-{rows[0].metric_id}",
+        f"{label_of(rows[0].metric_id)} from model to model, subset and rest",
+        words("gains", [row.names[0] for row in rows], meaning=meaning),
+        words("on", [row.names[1] for row in rows]),
+        *_columns(rows, settings, "First minus second", "difference in differences"),
+        caption=_caption(sides, rows, settings),
+    )
+
+
+def _columns(rows: Sequence[Row], settings: Settings, what: str, difference: str) -> Iterator[Filled]:
+    """Both sides and their difference: `what` the values are, and their difference is."""
+    unit, tests = unit_of(rows[0].metric_id), tests_in(rows)
+    yield column("subset", [row.inside for row in rows], "", unit, f"{what} over the conversations that match.")
+    yield column("rest", [row.outside for row in rows], "", unit, f"{what} over those that do not match.")
+    yield column("difference", [row.difference for row in rows], difference, unit, "Subset minus rest.")
+    if tests:
+        meaning = f"Minimum detectable effect: found with {100 * settings.power:.0f} % power after correction."
+        yield column("mde", [row.mde for row in rows], f"MDE α/{tests}" if tests > 1 else "MDE", unit, meaning)
+    inside, outside = zip(*(row.people for row in rows), strict=True)
+    if len(set(inside)) > 1 or len(set(outside)) > 1:
+        yield counts("participants", inside, "people", "Participants of the subset behind the row.")
+        yield counts("participants_rest", outside, "people, rest", "Participants of the rest behind the row.")
+
+
+def _sentences(
+    sides: Sides, contrasts: Sequence[Sequence[Row]], between: Sequence[Sequence[Row]], settings: Settings
+) -> Iterator[str]:
+    """The answer of a mode, from the rows of its tables: the first table (those asked for) at length."""
+    if not any(map(tests_in, contrasts)):
+        yield (
+            f"Too few for a claim: {counted(int(sides.inside.sum()), 'conversation')} in the subset and "
+            f"{int((~sides.inside).sum())} in the rest, where each side needs {settings.small} of at least two "
+            "participants."
+        )
+        return
+    rows = [row for rows in contrasts for row in rows]
+    shown = [row.metric_id for rows in (contrasts if settings.metrics else contrasts[:1]) for row in rows]
+    shown = list(dict.fromkeys(shown))[:_SAID]
+    for metric_id in shown:
+        mine = [row for row in rows if row.metric_id == metric_id]
+        named = [(str(row.names[0].value), row.difference) for row in mine if not row.reference]
+        of, digits = "between subset and rest", digits_of(metric_id)
+        yield f"{label_of(metric_id)}: {claims_sentence(named, settings, of=of, digits=digits)}"
+    claims = [row.metric_id for row in rows if claimed(row.difference, settings) and row.metric_id not in shown]
+    if claims:
+        yield f"Differences are also significant in {listed(list(map(label_of, dict.fromkeys(claims))))}."
+    for of_pairs in filter(tests_in, between[:_SAID]):
+        named = [(" on ".join(str(name.value) for name in row.names), row.difference) for row in of_pairs]
+        metric_id, of = of_pairs[0].metric_id, "of one model on another in the subset"
+        sentence = claims_sentence(named, settings, noun="gain", of=of, digits=digits_of(metric_id))
+        yield f"{label_of(metric_id)}: {sentence}"
+
+
+def _caption(sides: Sides, rows: Sequence[Row], settings: Settings) -> str:
+    """What n is, how intervals were made and what was corrected."""
+    inside, outside = (sample_text(sides.side(mask)) for mask in (sides.inside, ~sides.inside))
+    correction, tests = CORRECTIONS[plain_correction(settings)], tests_in(rows)
+    over = f"permutation p, corrected ({correction}) over the {counted(tests, 'test')} of this table"
+    few = any(min(row.people) < settings.small for row in rows)
+    return (
+        f"Subset: {inside}; rest: {outside}. Means: {intervals_text(settings)}. Difference: subset minus rest, "
+        f"participants resampled as a whole; {over if tests else 'nothing is tested on so few'}."
+        + (f" On under {settings.small} participants a side its intervals are too narrow; go by p." * few)
+    )
+
+
+def _notes(sides: Sides, settings: Settings) -> tuple[str, ...]:
+    notes = [small_text(settings)]
+    if settings.correction == "maxt":
+        notes.append("Max-T does not exist for differences between groups of conversations; Holm's correction is used.")
+    if sides.base_rate is not None:
+        notes.append(
+            "The base rate is made from the labels alone and not tested: where it differs itself, the subset is easier "
+            "or harder to be right about, whoever answers; “beyond base rate” is what a model's difference is without "
+            "that."
+        )
+    if len(sides.study.groups) < 2:
+        notes.append("One model alone: there is no difference in differences.")
+    return tuple(notes)

@@ -20,7 +20,7 @@ from typing import Any
 
 from attunebench.codebook import default_codebook
 from attunebench.conversations import load_conversations
-from attunebench.conversations.bundled import demo_folder
+from attunebench.conversations.loading import demo_folder
 from attunebench.errors import AttuneBenchError
 from attunebench.journal import Journal
 from attunebench.protocol.plan import plan_calls

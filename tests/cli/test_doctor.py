@@ -56,13 +56,13 @@ def models(*names: str) -> bytes:
 
 def test_a_server_that_answers_is_shown_with_its_models() -> None:
     with serving((200, {}, models("qwen", "llama"))) as url:
-        assert doctor.Finding("ok", f"{url}: answers; models: qwen, llama") == doctor.server(url)
+        assert doctor.Finding("ok", f"{url}: answers; models: qwen and llama") == doctor.server(url)
 
 
 def test_at_most_ten_models_are_named() -> None:
     with serving((200, {}, models(*(f"m{number}" for number in range(13))))) as url:
         text = doctor.server(url).text
-    assert text.endswith("m8, m9 and 3 more")
+    assert text.endswith("m9 and 3 more")
 
 
 def test_names_of_models_cannot_steer_the_terminal() -> None:

@@ -28,7 +28,7 @@ def test_importing_the_metrics_loads_neither_network_nor_command_line() -> None:
 def test_baselines_and_scores_load_no_http_client(tmp_path: Path) -> None:
     code = f"""
 import sys, attunebench
-from attunebench.conversations.bundled import demo_folder
+from attunebench.conversations.loading import demo_folder
 from attunebench.runner import ModelSettings, RunSettings
 model = ModelSettings(provider="baseline", model="majority")
 attunebench.run(demo_folder(), RunSettings(em=model, output={str(tmp_path)!r}))

@@ -17,31 +17,20 @@ import pytest
 
 from attunebench.constants import (
     BINARY_QUESTION_TEXT,
-    BRANCHES,
     PAIRWISE_QUESTION_TEXT,
-    PANAS_ITEMS,
     PANAS_NEGATIVE,
     PANAS_POSITIVE,
-    Q1_OPTIONS,
     Q2_OPTIONS,
     Q3_NEGATIVE,
     Q3_OPTIONS,
     REPLY_VARIANTS,
 )
 from attunebench.conversations import Conversation, demo_folder, load_conversations, validate_folder
-from attunebench.conversations.schema import Comparison, Turn
+from attunebench.conversations.schema import Comparison, Demographics, Turn
 
 FILES = sorted(demo_folder().glob("*.json"))
 SELECTABLE = set(PAIRWISE_QUESTION_TEXT) - {"general", "PW16"}
-DEMOGRAPHICS = {
-    "country",
-    "education",
-    "work_edu_background",
-    "gender",
-    "age_range",
-    "english_proficiency",
-    "diagnoses",
-}
+DEMOGRAPHICS = set(Demographics.model_fields)
 SCALES = {
     "who_5": (0, 25),
     "asrs_6": (0, 24),
@@ -88,6 +77,7 @@ def _winner(comparison: Comparison) -> str:
 
 
 def test_the_validator_has_nothing_to_say() -> None:
+    """So every label is there and fits, totals are the sums of items, and no text is empty."""
     report = validate_folder(demo_folder())
     assert ((), (), ()) == (report.errors, report.warnings, report.passed_over)
     assert 12 == report.n_conversations
@@ -144,29 +134,9 @@ def test_the_profile_has_every_field_with_values_in_range(data: dict[str, Any]) 
     assert all(low <= profile["computed_scores"][scale] <= high for scale, (low, high) in SCALES.items())
 
 
-@pytest.mark.parametrize("when", ["prePanas", "postPanas"])
-def test_panas_has_twenty_items_and_totals_that_are_their_sums(data: dict[str, Any], when: str) -> None:
-    panas = data[when]
-    items = panas["responses"]
-    assert {item.lower() for item in PANAS_ITEMS} == set(items)
-    assert set(items.values()) <= set(range(1, 8))
-    assert sum(items[item.lower()] for item in PANAS_POSITIVE) == panas["totalPositiveAffect"]
-    assert sum(items[item.lower()] for item in PANAS_NEGATIVE) == panas["totalNegativeAffect"]
-
-
 def test_the_talk_moves_no_item_of_the_mood_by_more_than_two_points(data: dict[str, Any]) -> None:
     before, after = (data[when]["responses"] for when in ("prePanas", "postPanas"))
     assert max(abs(after[item] - before[item]) for item in before) <= 2
-
-
-def test_every_question_about_the_whole_talk_is_answered(data: dict[str, Any]) -> None:
-    wide = data["conversationWideQuestions"]
-    assert set(BRANCHES) == set(wide["fourBranchScores"])
-    assert set(wide["fourBranchScores"].values()) <= set(range(1, 8))
-    assert wide["q1_lookingFor"]
-    assert set(wide["q1_lookingFor"]) <= set(Q1_OPTIONS)
-    assert wide["q2_emotionClarity"] in Q2_OPTIONS
-    assert wide["q3_modelFit"] in Q3_OPTIONS
 
 
 def test_a_follow_up_is_there_exactly_when_the_fit_was_poor(data: dict[str, Any]) -> None:
@@ -174,24 +144,10 @@ def test_a_follow_up_is_there_exactly_when_the_fit_was_poor(data: dict[str, Any]
     assert (wide["q3_modelFit"] in Q3_NEGATIVE) == bool(wide["q3_followUp_whatFeltOff"])
 
 
-def test_turns_are_numbered_from_one(data: dict[str, Any]) -> None:
-    assert list(range(1, len(data["turns"]) + 1)) == [turn["turnNumber"] for turn in data["turns"]]
-
-
-def test_tags_are_panas_items_with_intensities_and_none_twice(data: dict[str, Any]) -> None:
-    for turn in data["turns"]:
-        emotions = [tag["emotion"] for tag in turn["moodShiftTags"]]
-        assert set(emotions) <= set(PANAS_ITEMS)
-        assert len(emotions) == len(set(emotions))
-        assert {tag["intensity"] for tag in turn["moodShiftTags"]} <= set(range(1, 8))
-
-
 def test_every_turn_judges_every_question_once(data: dict[str, Any]) -> None:
     for turn in data["turns"]:
         judgements = turn["annotations"]["binaryJudgements"]
         assert list(BINARY_QUESTION_TEXT) == [judgement["questionId"] for judgement in judgements]
-        answers = {judgement[side] for judgement in judgements for side in ("observedBehavior", "preferredBehavior")}
-        assert answers <= {"yes", "no", "na"}
 
 
 def test_every_turn_compares_three_replies_in_pairs_on_four_questions(data: dict[str, Any]) -> None:
@@ -206,7 +162,6 @@ def test_every_turn_compares_three_replies_in_pairs_on_four_questions(data: dict
         ]
         assert 12 == len(compared)
         assert {(question, pair) for question in ("general", *selected) for pair in pairs} == set(compared)
-        assert {c["winner"] for c in annotations["pairwiseComparisons"]} <= {"A", "B"}
 
 
 def test_all_texts_are_there_and_none_appears_twice() -> None:
@@ -221,7 +176,6 @@ def test_all_texts_are_there_and_none_appears_twice() -> None:
             turn["annotations"]["alternateResponses"]["humanEdited"],
         )
     ]
-    assert all(text.strip() for text in texts)
     assert len(texts) == len({" ".join(text.lower().split()) for text in texts})
 
 

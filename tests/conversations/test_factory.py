@@ -16,11 +16,7 @@ def test_all_texts_differ_within_and_between_conversations() -> None:
         text
         for seed in range(20)
         for turn in make_conversation(seed)["turns"]
-        for text in (
-            turn["userMessage"],
-            turn["llmResponse"],
-            *turn["annotations"]["alternateResponses"].values(),
-        )
+        for text in (turn["userMessage"], turn["llmResponse"], *turn["annotations"]["alternateResponses"].values())
     ]
     assert len(texts) == len(set(texts))
     assert all(len(text.split()) > 20 for text in texts)

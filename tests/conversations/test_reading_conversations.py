@@ -224,6 +224,7 @@ def put(*keys: Any) -> Callable[[Json, Any], None]:
 COMPARISON = ("turns", 2, "annotations", "pairwiseComparisons", 7)
 JUDGEMENT = ("turns", 0, "annotations", "binaryJudgements", 3)
 WIDE = "conversationWideQuestions"
+LABELS, TAGS = ("turns", 0, "annotations"), ("turns", 0, "moodShiftTags")
 
 MISFITS: list[tuple[tuple[Any, ...], Any, str]] = [
     (
@@ -231,56 +232,28 @@ MISFITS: list[tuple[tuple[Any, ...], Any, str]] = [
         "both",
         "turns[2].annotations.pairwiseComparisons[7].winner: expected A or B, found 'both'",
     ),
-    (
-        (*COMPARISON, "winner"),
-        ["A"],
-        "turns[2].annotations.pairwiseComparisons[7].winner: expected A or B, found a list",
-    ),
+    ((*COMPARISON, "winner"), ["A"], "[7].winner: expected A or B, found a list"),
     ((*COMPARISON, "responseA"), "model", "[7].responseA: expected original, alternate or human, found 'model'"),
     ((*COMPARISON, "questionId"), "PW17", "[7].questionId: expected general or PW1 … PW16, found 'PW17'"),
     (COMPARISON, None, "turns[2].annotations.pairwiseComparisons[7]: expected an object, found null"),
-    (
-        (*JUDGEMENT, "observedBehavior"),
-        "maybe",
-        "binaryJudgements[3].observedBehavior: expected yes, no or na, found 'maybe'",
-    ),
+    ((*JUDGEMENT, "observedBehavior"), "maybe", "[3].observedBehavior: expected yes, no or na, found 'maybe'"),
     ((*JUDGEMENT, "observedBehavior"), 2, "binaryJudgements[3].observedBehavior: expected yes, no or na, found 2"),
     ((*JUDGEMENT, "questionId"), "B21", "expected the ID of a binary question (B1 … B505), found 'B21'"),
     ((*JUDGEMENT, "questionId"), {}, "expected the ID of a binary question (B1 … B505), found an object"),
-    (
-        ("turns", 0, "moodShiftTags"),
-        [{"emotion": "Happy", "intensity": 3}],
-        "[0].emotion: expected one of the 20 PANAS items",
-    ),
-    (("turns", 0, "moodShiftTags"), [{"emotion": "Proud", "intensity": 8}], "expected a number from 1 to 7, found 8"),
-    (
-        ("turns", 0, "moodShiftTags"),
-        [{"emotion": "Proud", "intensity": True}],
-        "expected a number from 1 to 7, found true",
-    ),
-    (("turns", 0, "moodShiftTags"), {}, "turns[0].moodShiftTags: expected a list, found an object"),
+    (TAGS, [{"emotion": "Happy", "intensity": 3}], "[0].emotion: expected one of the 20 PANAS items"),
+    (TAGS, [{"emotion": "Proud", "intensity": 8}], "expected a number from 1 to 7, found 8"),
+    (TAGS, [{"emotion": "Proud", "intensity": True}], "expected a number from 1 to 7, found true"),
+    (TAGS, {}, "turns[0].moodShiftTags: expected a list, found an object"),
     (("turns", 0, "turnNumber"), None, "turns[0].turnNumber: expected a whole number from 1 to 1,000,000, found null"),
     (("turns", 1, "turnNumber"), 1, "turns[1].turnNumber: the turn number 1 stands here a second time"),
     (("turns", 0, "userMessage"), None, "turns[0].userMessage: expected a text, found null"),
-    (
-        ("turns", 0, "annotations", "alternateResponses", "humanEdited"),
-        None,
-        "humanEdited: expected a text, since comparisons",
-    ),
-    (
-        ("turns", 0, "annotations", "selectedPairwiseQuestions"),
-        ["PW99"],
-        "selectedPairwiseQuestions[0]: expected general",
-    ),
+    ((*LABELS, "alternateResponses", "humanEdited"), None, "humanEdited: expected a text, since comparisons"),
+    ((*LABELS, "selectedPairwiseQuestions"), ["PW99"], "selectedPairwiseQuestions[0]: expected general"),
     (("turns", 0), "hello", "turns[0]: expected an object, found 'hello'"),
     (("turns",), [], "turns: expected at least one turn, found an empty list"),
     (("turns",), None, "turns: expected a list of turns, found null"),
     (("prePanas", "responses", "proud"), 0, "prePanas.responses.proud: expected a number from 1 to 7, found 0"),
-    (
-        ("postPanas", "totalNegativeAffect"),
-        9,
-        "postPanas.totalNegativeAffect: expected a number from 10 to 70, found 9",
-    ),
+    (("postPanas", "totalNegativeAffect"), 9, "totalNegativeAffect: expected a number from 10 to 70, found 9"),
     (("postPanas",), [], "postPanas: expected an object, found a list"),
     ((WIDE, "fourBranchScores", "managing"), 0, "fourBranchScores.managing: expected a number from 1 to 7, found 0"),
     ((WIDE, "q1_lookingFor"), ["A hug"], "q1_lookingFor[0]: expected one of the options"),

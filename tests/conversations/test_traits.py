@@ -9,15 +9,7 @@ from factory import make_conversation
 from talks import parsed
 
 from attunebench.conversations.schema import Conversation, Demographics, ParticipantProfile
-from attunebench.conversations.traits import (
-    CANNOT_TELL,
-    TRAITS,
-    Span,
-    asrs_is_sum,
-    traits_of,
-    truth_of,
-    untold,
-)
+from attunebench.conversations.traits import CANNOT_TELL, TRAITS, Span, asrs_note, traits_of, truth_of, untold
 
 BY_ID = {trait.id: trait for trait in TRAITS}
 
@@ -72,7 +64,7 @@ def talks(*asrs: float) -> list[Conversation]:
 @pytest.mark.parametrize(("is_sum", "values", "cut"), [(False, (0, 6), 4), (True, (0, 7), 14)])
 def test_one_value_above_six_makes_all_asrs_scores_sums(is_sum: bool, values: tuple[float, ...], cut: float) -> None:
     data = talks(*values)
-    assert is_sum == asrs_is_sum(data)
+    assert is_sum == ("a sum of 0–24" in asrs_note(data)[0])
     trait = next(trait for trait in traits_of(data) if trait.id == "asrs_6")
     below, reached = (truth_of(trait, profile(asrs_6=value)) for value in (cut - 1, cut))
     assert ("screen-negative", "screen-positive") == (below, reached)

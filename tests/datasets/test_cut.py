@@ -12,10 +12,9 @@ from factory import write_conversations
 from attunebench.codebook import codebook_for, default_codebook
 from attunebench.conversations import load_conversations
 from attunebench.conversations.loading import MANIFEST_NAME
-from attunebench.datasets.cutting import cut
-from attunebench.datasets.manifest import read_manifest
+from attunebench.datasets.getting import cut
 from attunebench.datasets.subsets import published_subsets, recognise, subset_file_name
-from attunebench.datasets.verifying import verify
+from attunebench.datasets.verifying import read_manifest, verify
 from attunebench.errors import DataError, UsageError
 
 

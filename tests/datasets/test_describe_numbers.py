@@ -253,8 +253,6 @@ def test_answers_about_the_whole_talk(sections: dict[str, Analysis], table: str,
 def test_branch_ratings(sections: dict[str, Analysis]) -> None:
     ratings = [raw["conversationWideQuestions"]["fourBranchScores"]["managing"] for raw in RAW]
     assert pytest.approx(spread(ratings)) == shown_spread(rows(sections["answers"], "branches")["Managing emotion"])
-    counted = rows(sections["answers"], "branch_ratings")["Managing emotion"]
-    assert [ratings.count(rating) for rating in range(1, 8)] == [counted[f"rating_{r}"].value for r in range(1, 8)]
 
 
 @pytest.mark.parametrize(
@@ -295,10 +293,10 @@ def test_screeners_and_scales(sections: dict[str, Analysis]) -> None:
     poor = found["Well-being (WHO-5)", "poor (below 13)"]
     assert sum(score["who_5"] < 13 for score in scores) == poor["participants"].value
     for (what, band), holds in {
-        ("Anxiety (PROMIS)", "normal (T below 55)"): lambda score: score["promis_anxiety_t"] < 55,
-        ("Anxiety (PROMIS)", "mild (T 55 to < 60)"): lambda score: 55 <= score["promis_anxiety_t"] < 60,
-        ("Sleep disturbance (PROMIS)", "moderate (T 60 to < 70)"): lambda score: 60 <= score["promis_sleep_t"] < 70,
-        ("Depression (PROMIS)", "severe (T 70 and above)"): lambda score: score["promis_depression_t"] >= 70,
+        ("Anxiety (PROMIS)", "normal (below 55)"): lambda score: score["promis_anxiety_t"] < 55,
+        ("Anxiety (PROMIS)", "mild (55 to < 60)"): lambda score: 55 <= score["promis_anxiety_t"] < 60,
+        ("Sleep disturbance (PROMIS)", "moderate (60 to < 70)"): lambda score: 60 <= score["promis_sleep_t"] < 70,
+        ("Depression (PROMIS)", "severe (70 and above)"): lambda score: score["promis_depression_t"] >= 70,
         ("Autistic traits (AQ-10)", "screen-positive (6 and above)"): lambda score: score["aq_10"] >= 6,
         ("ADHD symptoms (ASRS-6)", "screen-positive (4 and above of 6)"): lambda score: score["asrs_6"] >= 4,
     }.items():

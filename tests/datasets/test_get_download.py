@@ -14,9 +14,10 @@ from tenacity import wait_none
 
 from attunebench.datasets import downloading
 from attunebench.datasets.building import Built
-from attunebench.datasets.downloading import MOST_REDIRECTS, TRIES, shown_address
+from attunebench.datasets.downloading import MOST_REDIRECTS, TRIES
 from attunebench.datasets.getting import get
 from attunebench.errors import DataError
+from attunebench.text import address_text
 
 ARCHIVE = zipped(files())
 HALF = len(ARCHIVE) // 2
@@ -144,7 +145,7 @@ def test_a_password_goes_to_its_own_host_and_into_no_message(desk: Desk) -> None
     assert first["authorization"].startswith("Basic ")
     assert "authorization" not in second
     assert not any(word in said + "".join(desk.told) for word in ("s3cret", "t0ken"))
-    assert "https://a.org/x" == shown_address("https://me:secret@a.org/x?token=1#there")
+    assert "https://a.org/x" == address_text("https://me:secret@a.org/x?token=1#there")
 
 
 def test_a_checksum_is_compared_before_anything_is_unpacked(desk: Desk) -> None:

@@ -13,14 +13,7 @@ from factory import write_conversations
 
 from attunebench.conversations import load_conversations, validate_folder
 from attunebench.conversations.loading import MANIFEST_NAME
-from attunebench.datasets.manifest import (
-    Manifest,
-    differences,
-    entries_of,
-    manifest_of,
-    read_manifest,
-    save_manifest,
-)
+from attunebench.datasets.verifying import Manifest, differences, entries_of, manifest_of, read_manifest, save_manifest
 from attunebench.errors import DataError
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=timezone.utc)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import attunebench
 from attunebench.backends.base import Reply
 from attunebench.cli.main import app
-from attunebench.conversations.bundled import demo_folder
+from attunebench.conversations.loading import demo_folder
 from attunebench.errors import DataError, UsageError
 from attunebench.harness.common import study_of
 from attunebench.harness.lm_eval.__main__ import TASKS

@@ -8,7 +8,7 @@ import pytest
 from factory import write_conversations
 
 from attunebench import load_conversations
-from attunebench.conversations.bundled import demo_folder
+from attunebench.conversations.loading import demo_folder
 from attunebench.errors import DataError, UsageError
 from attunebench.harness import common
 from attunebench.harness.common import model_named

@@ -10,7 +10,7 @@ import pytest
 from scripted_replies import baseline_replies, serving
 
 from attunebench import ModelSettings, RunSettings, api
-from attunebench.conversations.bundled import demo_folder
+from attunebench.conversations.loading import demo_folder
 from attunebench.harness.common import STORE
 from attunebench.results.parsing import parse_result
 from attunebench.scorer import score

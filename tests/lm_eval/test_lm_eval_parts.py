@@ -14,7 +14,7 @@ pytest.importorskip("lm_eval", reason="lm-evaluation-harness is not installed (e
 
 from scripted_replies import baseline_replies, key_of
 
-from attunebench.conversations.bundled import demo_folder
+from attunebench.conversations.loading import demo_folder
 from attunebench.errors import DataError, UsageError
 from attunebench.harness.lm_eval.task import GENERATION, METRICS, AttuneBenchTask, Figure, generation_of, rendered
 from attunebench.metrics.draft import JUDGED

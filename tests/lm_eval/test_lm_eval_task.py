@@ -19,7 +19,7 @@ from scripted_replies import baseline_replies, own_scores, prompt_of, serving
 from tiny_causal import CHATML, NO_SYSTEM, tiny_causal
 
 import attunebench
-from attunebench.conversations.bundled import demo_folder
+from attunebench.conversations.loading import demo_folder
 from attunebench.errors import DataError, UsageError
 from attunebench.harness.lm_eval.__main__ import TASKS
 from attunebench.harness.lm_eval.task import METRICS

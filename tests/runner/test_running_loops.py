@@ -9,7 +9,7 @@ import pytest
 
 import attunebench
 from attunebench import ModelSettings, RunSettings, eventloop
-from attunebench.conversations.bundled import demo_folder
+from attunebench.conversations.loading import demo_folder
 
 
 def test_a_run_inside_a_running_loop_writes_its_results(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from attunebench.errors import UsageError
 from attunebench.selection import choose, fields_of, parse_where
+from attunebench.selection.facts import fields_listed
 from attunebench.selection.fields import thirds
-from attunebench.selection.listing import fields_listed
 
 RAW = demo_raw()
 FIELDS = fields_of(demo_facts())

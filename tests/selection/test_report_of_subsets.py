@@ -198,7 +198,9 @@ def test_a_report_says_how_the_fields_are_read_that_it_was_chosen_by() -> None:
 
     study = changed(people_scores(), screened)
     assert any("a count of 0–6" in note for note in reported(study, "asrs_6 >= 4")[0].notes)
-    assert any("screen-positive (4 and above)" in n for n in reported(study, "asrs_6_band = screen-positive")[0].notes)
+    assert any(
+        "screen-positive (4 and above of 6)" in n for n in reported(study, "asrs_6_band = screen-positive")[0].notes
+    )
 
 
 def test_a_long_description_is_cut_in_the_title_and_whole_in_the_notes() -> None:

@@ -15,7 +15,7 @@ import pytest
 from attunebench.backends.base import Reply
 from attunebench.codebook import default_codebook
 from attunebench.conversations import load_conversations
-from attunebench.conversations.bundled import demo_folder
+from attunebench.conversations.loading import demo_folder
 from attunebench.protocol.calls import Call, Message
 from attunebench.protocol.modes import MODES
 from attunebench.protocol.plan import plan_conversation, reask, with_draft

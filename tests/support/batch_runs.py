@@ -63,12 +63,7 @@ def settings_at(url: str, output: Path, *, judges: Sequence[str] = (), **values:
 
 
 def run_by_batches(
-    data: Path,
-    settings: RunSettings,
-    *,
-    watcher: Heard | None = None,
-    interruptible: bool = False,
-    **options: Any,
+    data: Path, settings: RunSettings, *, watcher: Heard | None = None, interruptible: bool = False, **options: Any
 ) -> BatchRun:
     """A run by batches that does not wait between two looks."""
     opened = partial(BatchExecutor, interruptible=interruptible, **{"interval": 0.0, **options})

@@ -28,53 +28,25 @@ if TYPE_CHECKING:
 PAIRS = (("original", "alternate"), ("original", "human"), ("alternate", "human"))
 
 _PEOPLE = [
-    "my sister",
-    "my father",
-    "our neighbour",
-    "the manager",
-    "an old friend",
-    "my partner",
-    "the new colleague",
+    "my sister", "my father", "our neighbour", "the manager", "an old friend", "my partner", "the new colleague",
     "my daughter",
-]
+]  # fmt: skip
 _ACTS = [
-    "rang me about",
-    "forgot",
-    "never mentioned",
-    "apologised for",
-    "laughed at",
-    "worried about",
-    "asked me for",
+    "rang me about", "forgot", "never mentioned", "apologised for", "laughed at", "worried about", "asked me for",
     "left because of",
-]
+]  # fmt: skip
 _THINGS = [
-    "the flat",
-    "the results",
-    "our holiday",
-    "that letter",
-    "the money",
-    "the wedding",
-    "my old job",
-    "the long drive",
-    "her birthday",
-]
+    "the flat", "the results", "our holiday", "that letter", "the money", "the wedding", "my old job",
+    "the long drive", "her birthday",
+]  # fmt: skip
 _FEELINGS = [
-    "I felt calm",
-    "I could not sleep",
-    "it hurt",
-    "I was relieved",
-    "I keep thinking of it",
-    "I was proud",
+    "I felt calm", "I could not sleep", "it hurt", "I was relieved", "I keep thinking of it", "I was proud",
     "I did not know what to say",
-]
+]  # fmt: skip
 _LINKS = [
-    "and afterwards",
-    "but in the end",
-    "so since then",
-    "although on Sunday",
-    "because as usual",
+    "and afterwards", "but in the end", "so since then", "although on Sunday", "because as usual",
     "and then, for once,",
-]
+]  # fmt: skip
 _TOPICS = ("family", "work", "money", "health", "grief", "moving house", "good news")
 _DIAGNOSES = ("None of the above", "ADHD", "Anxiety", "Depression", "Autism spectrum disorder")
 _ATTITUDES = ("Open to talk about it", "Hesitant", "Mixed feelings about it")

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from planted import Plan, Skill, planted_scores
 
 from attunebench.analyses import Settings
+from attunebench.conversations.schema import Turn
 from attunebench.scores import ConversationEntry, Scores
-from attunebench.transcripts import Draft, RawReply, TalkTurn
+from attunebench.transcripts import Draft, RawReply
 
 SETTINGS = Settings(resamples=100)
 HOSTILE = "<script>alert(1)</script></script><img src=x onerror=alert(2)>\x00\x1b[31m\u202eright to left\u2066 & done"
@@ -24,8 +25,9 @@ class Texts:
     draft: str = LONG
     remarks: Sequence[str] = field(default_factory=tuple)
 
-    def talk(self, conversation_id: str) -> Sequence[TalkTurn]:
-        return [TalkTurn(n, f"user {n} {self.text}", f"reply {n} {self.text}", "other", None) for n in range(1, 6)]
+    def talk(self, conversation_id: str) -> Sequence[Turn]:
+        said = {"user_message": f"user {self.text}", "llm_response": f"reply {self.text}", "llm_improved": "other"}
+        return [Turn(number=n, **said) for n in range(1, 6)]
 
     def drafts(self, entry: ConversationEntry) -> Sequence[Draft]:
         return [Draft(n, self.draft, {"judge <b>": {"overall_score": 6}}) for n in range(1, 6)]

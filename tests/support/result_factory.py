@@ -11,13 +11,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from attunebench.constants import (
-    BRANCHES,
-    PANAS_ITEMS,
-    Q1_OPTIONS,
-    Q2_OPTIONS,
-    Q3_OPTIONS,
-)
+from attunebench.constants import BRANCHES, PANAS_ITEMS, Q1_OPTIONS, Q2_OPTIONS, Q3_OPTIONS
 
 FLIP = {"yes": "no", "no": "yes", "A": "B", "B": "A"}
 BINARY_KEYS = {

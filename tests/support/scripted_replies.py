@@ -14,7 +14,7 @@ from attunebench import ModelSettings, RunSettings
 from attunebench.backends.base import Request
 from attunebench.backends.baselines import BASELINES
 from attunebench.codebook import default_codebook
-from attunebench.conversations.bundled import demo_folder
+from attunebench.conversations.loading import demo_folder
 from attunebench.protocol.calls import Call, Mode, PanasStrategy
 from attunebench.protocol.plan import plan_conversation
 from attunebench.scorer.groups import Cluster

@@ -14,7 +14,7 @@ from result_factory import oracle_result
 from attunebench.backends.base import Reply
 from attunebench.scorer import score_folders
 from attunebench.scores import ConversationEntry, Scores
-from attunebench.transcripts.folders import FolderTranscripts, folders_of
+from attunebench.transcripts import FolderTranscripts, folders_of
 
 Folders = tuple[Path, Path, Scores]
 
@@ -41,8 +41,8 @@ def test_the_words_of_a_talk_are_those_of_its_file(scored: Folders) -> None:
     with FolderTranscripts(talks, results) as transcripts:
         turns = transcripts.talk(entry_of(scores)["conversationId"])
     assert [1, 2] == [turn.number for turn in turns]
-    assert conversation["turns"][0]["userMessage"] == turns[0].user
-    assert conversation["turns"][1]["annotations"]["alternateResponses"]["humanEdited"] == turns[1].human
+    assert conversation["turns"][0]["userMessage"] == turns[0].user_message
+    assert conversation["turns"][1]["annotations"]["alternateResponses"]["humanEdited"] == turns[1].human_edited
 
 
 def test_a_draft_is_that_of_the_result_file(scored: Folders) -> None:

@@ -50,7 +50,7 @@ def verify(
     against the manifest, or not the subset that --as names.
     """
     from attunebench.conversations.loading import MANIFEST_NAME
-    from attunebench.datasets.manifest import manifest_of, read_manifest, save_manifest
+    from attunebench.datasets.verifying import manifest_of, read_manifest, save_manifest
     from attunebench.datasets.verifying import verify as verify_folder
 
     if replace and not write_manifest:

@@ -21,7 +21,7 @@ from attunebench.text import clean, printable
 if TYPE_CHECKING:
     from attunebench.datasets.building import Built
     from attunebench.datasets.downloading import Progress
-    from attunebench.datasets.known import Listed
+    from attunebench.datasets.getting import Listed
 
 
 def list_sets(
@@ -33,7 +33,7 @@ def list_sets(
     Looks in this folder, in ./data, in "Test Samples" and in DIR, and one level down in each, by folder and file
     names alone; `data verify` looks into the files.
     """
-    from attunebench.datasets.known import list_known
+    from attunebench.datasets.getting import list_known
 
     if place is not None and not place.is_dir():
         raise UsageError(f"There is no folder {place}; give one that exists with --in.")
@@ -119,8 +119,8 @@ def cut(
     The new folder appears whole or not at all. Number 106 of Subsample100 is outside Sample200: cut from there, it is
     missing, and --partial cuts the other 99.
     """
-    from attunebench.datasets.cutting import cut as cut_out
     from attunebench.datasets.getting import DEFAULT_PARENT
+    from attunebench.datasets.getting import cut as cut_out
     from attunebench.datasets.subsets import parse_spans, published_subsets, subset_called
 
     if (name is None) == (numbers is None):

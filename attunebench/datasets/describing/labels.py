@@ -6,9 +6,9 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable
 
-from attunebench.analyses.table import Analysis, Cell, Chart, Table, column, counts, table, words
+from attunebench.analyses.table import Analysis, Chart, Table, column, counts, table, words
 from attunebench.analyses.verdicts import counted, listed
-from attunebench.datasets.describing.tables import Data, spread_table
+from attunebench.datasets.describing.tables import Data, mean_cell, part, spread_table
 
 SYNTHETIC = "synthetic-demo"
 
@@ -54,30 +54,23 @@ def size(data: Data) -> Analysis:
 
 
 def _labels(data: Data) -> Table:
-    conversations, book = data.conversations, data.codebook
+    conversations, book, negative = data.conversations, data.codebook, data.codebook.q3_negative
     turns = [turn for _, turn in data.turns]
     judgements = [judgement for turn in turns for judgement in turn.judgements]
     intensities = [tag.intensity for turn in turns for tag in turn.tags or ()]
-    items, branches = len(book.panas) * len(conversations), len(book.branches) * len(conversations)
-    before = sum(len(c.pre_panas.items) for c in conversations)
-    after = sum(len(c.post_panas.items) for c in conversations)
-    rated = sum(len(c.wide.four_branch) for c in conversations)
     lines: list[tuple[str, int, int | None]] = [
         ("Emotions of a turn", len(intensities), sum(turn.tags is None for turn in turns)),
         ("Turns marked neutral", sum(turn.tags == () for turn in turns), None),
         ("Binary questions: observed", *_known(judgement.observed for judgement in judgements)),
         ("Binary questions: preferred", *_known(judgement.preferred for judgement in judgements)),
         ("Winners of comparisons", *_known(comparison.winner for turn in turns for comparison in turn.comparisons)),
-        ("PANAS items before", before, items - before),
-        ("PANAS items after", after, items - after),
-        ("Four Branch ratings", rated, branches - rated),
+        ("PANAS items before", *_known(c.pre_panas.items.get(i.lower()) for c in conversations for i in book.panas)),
+        ("PANAS items after", *_known(c.post_panas.items.get(i.lower()) for c in conversations for i in book.panas)),
+        ("Four Branch ratings", *_known(c.wide.four_branch.get(b) for c in conversations for b in book.branches)),
         ("Q1, goals", *_known(c.wide.q1 for c in conversations)),
         ("Q2, clarity of feelings", *_known(c.wide.q2 for c in conversations)),
         ("Q3, fit of the model", *_known(c.wide.q3 for c in conversations)),
-        (
-            "Follow-up after a negative Q3",
-            *_known(c.wide.follow_up for c in conversations if c.wide.q3 in book.q3_negative),
-        ),
+        ("Follow-up after a negative Q3", *_known(c.wide.follow_up for c in conversations if c.wide.q3 in negative)),
     ]
     given = sum(n for _, n, _ in lines)
     lines.append(("In all", given, sum(missing or 0 for _, _, missing in lines)))
@@ -87,7 +80,7 @@ def _labels(data: Data) -> Table:
         "Labels by kind",
         words("kind", (kind for kind, _, _ in lines), "Kind"),
         counts("given", (n for _, n, _ in lines), "Given"),
-        column("per_conversation", (_part(n, len(conversations)) for _, n, _ in lines), "A conversation", digits=1),
+        column("per_conversation", (part(n, len(conversations)) for _, n, _ in lines), "A conversation", digits=1),
         counts("missing", (missing for _, _, missing in lines), "No truth"),
         caption="“na” is an answer. “No truth”: what a file leaves open (no answer, a tie), in no denominator.",
         notes=(
@@ -104,10 +97,6 @@ def _known(values: Iterable[object]) -> tuple[int, int]:
     return sum(known), len(known) - sum(known)
 
 
-def _part(count: float, of: int) -> float | None:
-    return count / of if of else None
-
-
 def emotions(data: Data) -> Analysis:
     """Turns by their emotions, and emotions by frequency and intensity."""
     known = [turn.tags for _, turn in data.turns if turn.tags is not None]
@@ -120,11 +109,11 @@ def emotions(data: Data) -> Analysis:
     most = [emotion for emotion, tags in felt.items() if len(tags) == highest > 0]
     kinds = Counter(map(len, known))
     turns: list[tuple[str, int, float | None]] = [
-        ("Turns with an emotion", tagged, _part(tagged, n)),
-        ("Neutral turns (no shift)", n - tagged, _part(n - tagged, n)),
+        ("Turns with an emotion", tagged, part(tagged, n)),
+        ("Neutral turns (no shift)", n - tagged, part(n - tagged, n)),
         ("Turns without truth", len(data.turns) - n, None),
     ]
-    turns += [(f"… with {counted(k, 'emotion')}", kinds[k], _part(kinds[k], n)) for k in sorted(kinds) if k]
+    turns += [(f"… with {counted(k, 'emotion')}", kinds[k], part(kinds[k], n)) for k in sorted(kinds) if k]
     return Analysis(
         "emotions",
         "Emotions",
@@ -151,12 +140,6 @@ def _emotion_table(data: Data, felt: dict[str, list[float | None]], n_turns: int
     ordered = dict(sorted(felt.items(), key=lambda pair: -len(pair[1])))
     total = sum(map(len, felt.values()))
     known = [[value for value in values if value is not None] for values in ordered.values()]
-    means = [
-        Cell(
-            statistics.fmean(strengths) if strengths else None, n=len(strengths) if len(strengths) < len(all_) else None
-        )
-        for strengths, all_ in zip(known, ordered.values(), strict=True)
-    ]
     positive = data.codebook.panas_positive
     return table(
         "emotions",
@@ -164,9 +147,9 @@ def _emotion_table(data: Data, felt: dict[str, list[float | None]], n_turns: int
         words("emotion", ordered, "Emotion"),
         words("side", ("positive" if emotion in positive else "negative" for emotion in ordered), "Side"),
         counts("n", map(len, ordered.values()), "Tags"),
-        column("of_tags", (_part(len(values), total) for values in ordered.values()), "Share of tags", "share"),
-        column("of_turns", (_part(len(values), n_turns) for values in ordered.values()), "Share of turns", "share"),
-        column("intensity", means, "Mean intensity", digits=2),
+        column("of_tags", (part(len(values), total) for values in ordered.values()), "Share of tags", "share"),
+        column("of_turns", (part(len(values), n_turns) for values in ordered.values()), "Share of turns", "share"),
+        column("intensity", map(mean_cell, ordered.values()), "Mean intensity", digits=2),
         column("sd", (statistics.stdev(values) if len(values) > 1 else None for values in known), "SD", digits=2),
         caption=f"{total:,} tags in {n_turns:,} turns. Intensities run from 1 to 7; their n is told where some are "
         "unknown.",

@@ -6,30 +6,25 @@ A screener is never a diagnosis.
 from __future__ import annotations
 
 import re
-import statistics
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from attunebench.analyses.table import Analysis, Cell, Table, column, counts, table, words
+from attunebench.analyses.table import Analysis, Table, column, table, words
 from attunebench.analyses.verdicts import counted, number
 from attunebench.conversations import Conversation
 from attunebench.conversations.groups import GROUPS, diagnosis_groups
-from attunebench.conversations.traits import ASRS, Trait, asrs_is_sum, traits_of, truth_of
+from attunebench.conversations.traits import Trait, asrs_note, traits_of, truth_of
 from attunebench.datasets.describing.tables import (
     Data,
     Facet,
-    Reader,
-    facet,
     facet_table,
     fold,
-    masked,
-    person_of,
+    mean_cell,
+    mean_of,
     shown,
-    small_cells,
     spread_table,
 )
 
-_TOLD = {
+_DEMOGRAPHICS = {
     "gender": "Gender",
     "age_range": "Age",
     "country": "Country",
@@ -38,27 +33,46 @@ _TOLD = {
     "work_edu_background": "Work or studies",
 }
 _SEVERAL = ("work_edu_background",)
-_BANDS = {
-    "who_5": ("poor (below 13)", "not poor (13 and above)"),
-    "promis": ("normal (T below 55)", "mild (T 55 to < 60)", "moderate (T 60 to < 70)", "severe (T 70 and above)"),
-    "aq_10": ("screen-positive (6 and above)", "screen-negative (below 6)"),
-    "count": ("screen-positive (4 and above of 6)", "screen-negative (below 4)"),
-    "sum": ("screen-positive (14 and above of 24)", "screen-negative (below 14)"),
+_QUESTIONS = {
+    "q1": "Q1, goals (several are possible)",
+    "q2": "Q2, how clearly feelings came out",
+    "q3": "Q3, fit of the model",
 }
-"""In the order of the answers of `conversations.traits`, which decides who is in which."""
+_ANSWERED = "Shares of the conversations with an answer."
 _SIDES = {"positive": "Positive affect", "negative": "Negative affect"}
-_RATINGS = range(1, 8)
 
 
 def people(data: Data) -> Analysis:
     """Demographics, self-reported diagnoses and their groups, bands of the screeners, and all scales."""
     known = sum(any(c.profile is not None for c in theirs) for theirs in data.people.values())
+    ages = {c.profile.demographics.age_range or "" for c in data.conversations if c.profile is not None} - {""}
+    youngest_first = sorted(ages, key=lambda age: (int((re.findall(r"[0-9]{1,9}", age) or ["0"])[0]), age))
+    demographics = [
+        Facet(label, _demographic(name), youngest_first if name == "age_range" else (), single=name not in _SEVERAL)
+        for name, label in _DEMOGRAPHICS.items()
+    ]
+    bands = [_bands(trait) for trait in traits_of(data.conversations) if trait.division]
+    told = "Shares of the participants who told."
     return Analysis(
         "people",
         "Participants",
         "Who are the people behind the conversations?",
         shows=f"{counted(known, 'participant')} of {len(data.people)} with a profile.",
-        tables=(_demographics(data), *_diagnoses(data), _screeners(data), _scales(data)),
+        tables=(
+            facet_table(
+                data, "demographics", "Demographics", demographics, f"{told} Several fields of work or study count."
+            ),
+            *_diagnoses(data, told),
+            facet_table(
+                data,
+                "screeners",
+                "Bands of screening scales",
+                bands,
+                "Screeners, no diagnoses. Shares of the participants with a value. PROMIS: T scores.",
+                notes=asrs_note(data.conversations),
+            ),
+            _scales(data),
+        ),
         cannot="Diagnoses are self-reported. A band of a screening scale is “screen-positive” and never a diagnosis.",
         notes=(
             "A table over people can tell who they are: before it is published, look for cells with few participants."
@@ -67,7 +81,18 @@ def people(data: Data) -> Analysis:
     )
 
 
-def _demographic(name: str) -> Reader:
+def _diagnoses(data: Data, told: str) -> tuple[Table, Table]:
+    diagnoses = _demographic("diagnoses")
+    named = Facet("Diagnosis (self-reported)", diagnoses)
+    groups = Facet("Group", lambda c: diagnosis_groups(diagnoses(c)), GROUPS, closed=True)
+    by_part = "By parts of the names; somebody can be in several groups."
+    return (
+        facet_table(data, "diagnoses", "Diagnoses, self-reported", [named], f"{told} Several can be told."),
+        facet_table(data, "diagnosis_groups", "Groups of diagnoses, self-reported", [groups], by_part),
+    )
+
+
+def _demographic(name: str) -> Callable[[Conversation], Iterable[str]]:
     """Reads what participants told of themselves: one text, several, or nothing."""
 
     def read(conversation: Conversation) -> Iterable[str]:
@@ -77,73 +102,35 @@ def _demographic(name: str) -> Reader:
     return read
 
 
-def _demographics(data: Data) -> Table:
-    told = {c.profile.demographics.age_range for c in data.conversations if c.profile is not None} - {None}
-    # The youngest first.
-    ages = sorted(filter(None, told), key=lambda age: (int((re.findall(r"[0-9]{1,9}", age) or ["0"])[0]), age))
-    facets = [
-        facet(data, label, _demographic(name), ages if name == "age_range" else (), single=name not in _SEVERAL)
-        for name, label in _TOLD.items()
-    ]
-    caption = "Shares of the participants who told. Of work or studies several can be told."
-    return facet_table(data, "demographics", "Demographics", facets, caption)
-
-
-def _diagnoses(data: Data) -> tuple[Table, Table]:
-    diagnoses = _demographic("diagnoses")
-    named = facet(data, "Diagnosis (self-reported)", diagnoses)
-    groups = facet(data, "Group", lambda c: diagnosis_groups(diagnoses(c)), GROUPS, closed=True)
-    told = f"Several can be told. Shares of the {counted(named.told.people, 'participant')} who told."
-    by_part = "By parts of the names; somebody can be in several groups."
-    return (
-        facet_table(data, "diagnoses", "Diagnoses, self-reported", [named], told),
-        facet_table(data, "diagnosis_groups", "Groups of diagnoses, self-reported", [groups], by_part),
-    )
-
-
-def _screeners(data: Data) -> Table:
-    form = "sum" if asrs_is_sum(data.conversations) else "count"
-    scale = "a sum of 0–24, as a value above 6 occurs" if form == "sum" else "a count of 0–6, as no value is above 6"
-    known = any(ASRS in c.profile.computed_scores for c in data.conversations if c.profile is not None)
-    bands = [_band(data, trait, form) for trait in traits_of(data.conversations) if trait.screener]
-    caption = "Screeners, no diagnoses. Shares of the participants with a value."
-    notes = (f"ASRS-6 is read as {scale}.",) if known else ()
-    return facet_table(data, "screeners", "Bands of screening scales", bands, caption, notes=notes)
-
-
-def _band(data: Data, trait: Trait, form: str) -> Facet:
-    key = form if trait.id == ASRS else "promis" if trait.id.startswith("promis") else trait.id
-    bands = dict(zip(trait.options, _BANDS[key], strict=True))
+def _bands(trait: Trait) -> Facet:
+    ranges = trait.division.ranges if trait.division else {}
+    labels = {band: f"{band} ({ranges[band]})" for band in trait.options}
 
     def read(conversation: Conversation) -> Iterable[str]:
         band = truth_of(trait, conversation.profile)
-        return (bands[band],) if isinstance(band, str) else ()
+        return (labels[band],) if isinstance(band, str) else ()
 
-    return facet(data, trait.label, read, tuple(bands.values()), closed=True, single=True)
+    return Facet(trait.label, read, tuple(labels.values()), closed=True, single=True)
 
 
 def _scales(data: Data) -> Table:
     """A participant's value is the mean of what their conversations say, which is mostly one value."""
-    scores = {
-        person: [c.profile.computed_scores for c in theirs if c.profile] for person, theirs in data.people.items()
-    }
+    scores = [[c.profile.computed_scores for c in theirs if c.profile] for theirs in data.people.values()]
     known = data.codebook.scales
-    further = sorted({name for theirs in scores.values() for score in theirs for name in score} - known.keys())
+    further = sorted({name for theirs in scores for score in theirs for name in score} - known.keys())
     labels = {name: f"{scale.label} ({scale.range.removeprefix('T score, ')})" for name, scale in known.items()}
     labels |= {name: shown(name) for name in further}
-
-    def mean(theirs: list[Mapping[str, float]], name: str) -> float | None:
-        values = [score[name] for score in theirs if name in score]
-        return statistics.fmean(values) if values else None
-
-    means = {label: [mean(theirs, name) for theirs in scores.values()] for name, label in labels.items()}
+    means = {
+        label: [mean_of([score[name] for score in theirs if name in score]) for theirs in scores]
+        for name, label in labels.items()
+    }
     caption = "Over participants; where conversations of one differ, their mean counts. TIPI has no cut-off."
     return spread_table(data, "scales", "Scales", "Scale", means, caption)
 
 
 def affect(data: Data) -> Analysis:
     """PANAS totals before, after and their change; and each item. Published norms are for another scale."""
-    quantities: dict[str, list[float | None]] = {}
+    quantities: dict[str, Sequence[float | None]] = {}
     for side, label in _SIDES.items():
         before = [getattr(c.pre_panas, side) for c in data.conversations]
         after = [getattr(c.post_panas, side) for c in data.conversations]
@@ -169,30 +156,24 @@ def affect(data: Data) -> Analysis:
     )
 
 
-def _change(before: list[float | None], after: list[float | None]) -> list[float | None]:
+def _change(before: Sequence[float | None], after: Sequence[float | None]) -> list[float | None]:
     return [None if then is None or now is None else now - then for then, now in zip(before, after, strict=True)]
 
 
 def _items(data: Data) -> Table:
-    items = data.codebook.panas
+    items, positive = data.codebook.panas, data.codebook.panas_positive
     before = [[c.pre_panas.items.get(item.lower()) for c in data.conversations] for item in items]
     after = [[c.post_panas.items.get(item.lower()) for c in data.conversations] for item in items]
-
-    def mean(values: list[float | None]) -> Cell:
-        known = [value for value in values if value is not None]
-        if 0 < len(known) < data.mask_below:
-            return masked(few=True, value=None)
-        return Cell(statistics.fmean(known) if known else None, n=len(known) if len(known) < len(values) else None)
-
-    positive = data.codebook.panas_positive
+    parts = {"before": before, "after": after, "change": [*map(_change, before, after)]}
     return table(
         "items",
         "PANAS items",
         words("item", items, "Item"),
         words("side", ("positive" if item in positive else "negative" for item in items), "Side"),
-        column("before", map(mean, before), "Before", digits=2),
-        column("after", map(mean, after), "After", digits=2),
-        column("change", map(mean, map(_change, before, after)), "Change", digits=2),
+        *(
+            column(name, (mean_cell(values, data.mask_below) for values in of_items), name.capitalize(), digits=2)
+            for name, of_items in parts.items()
+        ),
         caption=f"Means over {counted(len(data.conversations), 'conversation')}, from 1 to 7; n is told where some are "
         "unknown.",
     )
@@ -200,33 +181,54 @@ def _items(data: Data) -> Table:
 
 def answers(data: Data) -> Analysis:
     """Answers about the whole conversation: Q1 to Q3, the follow-up, and the ratings of the model's four branches."""
+    negative, options = data.codebook.q3_negative, data.codebook.follow_up_options
+    follow_up = Facet("What felt off", _follow_up(options), options, closed=True, among=lambda c: c.wide.q3 in negative)
     return Analysis(
         "answers",
         "Answers about the whole conversation",
         "What were people looking for, and how well did the model fit?",
         tables=(
-            _asked(data, "q1", "Q1, goals (several are possible)"),
-            _asked(data, "q2", "Q2, how clearly feelings came out"),
-            _asked(data, "q3", "Q3, fit of the model"),
-            _follow_up(data),
-            *_branches(data),
+            *_asked(data),
+            facet_table(
+                data,
+                "follow_up",
+                "Follow-up: what felt off",
+                [follow_up],
+                f"Asked after a negative Q3 alone. {_ANSWERED} Texts that are no option of the codebook are counted, "
+                "not shown.",
+                of="conversations",
+            ),
+            spread_table(
+                data,
+                "branches",
+                "Four Branch ratings of the original model",
+                "Branch",
+                {
+                    entry.label: [c.wide.four_branch.get(branch) for c in data.conversations]
+                    for branch, entry in data.codebook.branches.items()
+                },
+                "Rated from 1 to 7 by the participant.",
+            ),
         ),
     )
 
 
-def _asked(data: Data, name: str, title: str) -> Table:
+def _asked(data: Data) -> Iterator[Table]:
+    for name, title in _QUESTIONS.items():
+        answer = Facet("Answer", _answer(name), getattr(data.codebook, f"{name}_options"), closed=True)
+        yield facet_table(data, name, title, [answer], _ANSWERED, of="conversations")
+
+
+def _answer(name: str) -> Callable[[Conversation], Iterable[str]]:
     def read(conversation: Conversation) -> Iterable[str]:
         given = getattr(conversation.wide, name)
         return given or ("nothing named",) if isinstance(given, tuple) else _text(given)
 
-    answer = facet(data, "Answer", read, getattr(data.codebook, f"{name}_options"), closed=True)
-    caption = f"Shares of the {answer.told.conversations} conversations with an answer."
-    return facet_table(data, name, title, [answer], caption, of="conversations")
+    return read
 
 
-def _follow_up(data: Data) -> Table:
+def _follow_up(order: Sequence[str]) -> Callable[[Conversation], Iterable[str]]:
     """Free texts are counted under the options of the codebook or not shown: they may tell who wrote them."""
-    order, negative = data.codebook.follow_up_options, data.codebook.q3_negative
     options = {option.casefold(): option for option in order}
 
     def read(conversation: Conversation) -> Iterable[str]:
@@ -235,54 +237,21 @@ def _follow_up(data: Data) -> Table:
             return ()
         return [options.get(" ".join(text.split()).casefold(), "in own words") for text in given] or ("nothing named",)
 
-    answer = facet(data, "What felt off", read, order, closed=True, among=lambda c: c.wide.q3 in negative)
-    caption = (
-        f"Asked after a negative Q3 alone; shares of the {answer.told.conversations} conversations with an answer. "
-        "Texts that are no option of the codebook are counted, not shown."
-    )
-    return facet_table(data, "follow_up", "Follow-up: what felt off", [answer], caption, of="conversations")
-
-
-def _branches(data: Data) -> tuple[Table, Table]:
-    quantities: dict[str, list[float | None]] = {}
-    rows: list[list[Cell]] = []
-    for branch, entry in data.codebook.branches.items():
-        quantities[entry.label] = [c.wide.four_branch.get(branch) for c in data.conversations]
-        rated = [
-            (int(rating + 0.5), person_of(c))
-            for c in data.conversations
-            if (rating := c.wide.four_branch.get(branch)) is not None
-        ]
-        numbers = Counter(rating for rating, _ in rated)
-        few = small_cells([len({who for value, who in rated if value == r}) for r in _RATINGS], data.mask_below)
-        rows.append([masked(few=hide, value=numbers[r]) for r, hide in zip(_RATINGS, few, strict=True)])
-    rated_by = "Rated from 1 to 7 by the participant."
-    return (
-        spread_table(data, "branches", "Four Branch ratings of the original model", "Branch", quantities, rated_by),
-        table(
-            "branch_ratings",
-            "Four Branch ratings, conversations by rating",
-            words("branch", quantities, "Branch"),
-            *(counts(f"rating_{r}", (row[r - 1] for row in rows), str(r)) for r in _RATINGS),
-            caption="Ratings between two whole numbers are counted at the nearer one.",
-        ),
-    )
+    return read
 
 
 def topics(data: Data) -> Analysis:
     """Topics with their subtopics, attitudes, and the models that people talked with."""
-    topic = facet(data, "Topic", topics_of)
-    attitude = facet(data, "Attitude", lambda c: _text(c.profile.conversation_topic_attitude) if c.profile else ())
-    model = facet(data, "Original model", lambda c: _text(c.metadata.get("model")))
 
-    def shares(id: str, title: str, facets: list[Facet], caption: str) -> Table:
+    def shares(id: str, title: str, facets: Sequence[Facet], caption: str = "that tell") -> Table:
         return facet_table(data, id, title, facets, f"Shares of the conversations {caption}.", of="conversations")
 
-    topic_table = shares("topics", "Topics", [topic], "that tell")
+    topic_table = shares("topics", "Topics", [Facet("Topic", topics_of)])
+    attitude = Facet("Attitude", lambda c: _text(c.profile.conversation_topic_attitude) if c.profile else ())
+    model = Facet("Original model", lambda c: _text(c.metadata.get("model")))
     # Of topics that are shown alone: subtopics of a masked one would add up to it.
     subtopics = [
-        facet(
-            data,
+        Facet(
             name,
             lambda c: _text(c.metadata.get("subtopic")),
             among=lambda c, name=name: fold(name) in map(fold, topics_of(c)),  # type: ignore[misc]
@@ -293,12 +262,11 @@ def topics(data: Data) -> Analysis:
         "topics",
         "Topics and models",
         "What are the conversations about, and with whom?",
-        shows=f"{counted(len(topic.values), 'topic')}, {counted(len(model.values), 'original model')}.",
         tables=(
             topic_table,
             shares("subtopics", "Subtopics by topic", subtopics, "of a topic that tell a subtopic"),
-            shares("attitudes", "Attitude to the topic", [attitude], "that tell"),
-            shares("models", "Original models", [model], "that tell"),
+            shares("attitudes", "Attitude to the topic", [attitude]),
+            shares("models", "Original models", [model]),
         ),
     )
 

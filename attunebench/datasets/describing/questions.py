@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from attunebench.analyses.base import SMALL
-from attunebench.analyses.table import Analysis, Cell, Chart, Column, Filled, Table, column, counts, table, words
+from attunebench.analyses.table import Analysis, Cell, Chart, Filled, Table, column, counts, table, words
 from attunebench.analyses.verdicts import counted
 from attunebench.constants import REPLY_VARIANTS
 from attunebench.conversations.schema import BinaryJudgement, Comparison
@@ -59,14 +59,7 @@ def _rates(groups: Sequence[Judged]) -> list[Filled]:
     return [
         column("observed", observed, "Observed: yes", "share", f"{among}the reply did it", digits=2),
         column("preferred", preferred, "Preferred: yes", "share", f"{among}the person would have wanted it", digits=2),
-        column(
-            "gap",
-            gaps,
-            "Gap",
-            "share",
-            "observed minus preferred, over judgements in which both are yes or no",
-            digits=2,
-        ),
+        column("gap", gaps, "Gap", "share", "observed minus preferred, where both are yes or no", digits=2),
     ]
 
 
@@ -202,15 +195,13 @@ def _letters(made: Made) -> Table:
         rows.append((Cell(_VARIANT[variant]), place, _wins(variant, on_a), _wins(variant, on_b)))
     either = [share((p, c.winner == letter) for p, c in made if c.winner is not None) for letter in ("A", "B")]
     rows.append((Cell("whichever it is"), Cell(None), *either))
-    return Table(
+    return table(
         "letters",
         "Balance of the letters",
-        (
-            Column("variant", "Reply", "text"),
-            Column("on_a", "Stands on A", "share", digits=2),
-            Column("wins_on_a", "Wins on A", "share", digits=2),
-            Column("wins_on_b", "Wins on B", "share", digits=2),
-        ),
-        tuple(rows),
+        words("variant", label="Reply"),
+        column("on_a", (), "Stands on A", "share", digits=2),
+        column("wins_on_a", (), "Wins on A", "share", digits=2),
+        column("wins_on_b", (), "Wins on B", "share", digits=2),
+        rows=rows,
         caption=f"“Stands on A”: of all comparisons it is in; near 0.5 a letter tells nothing. {WILSON}.",
     )

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from attunebench.analyses.table import Cell, Column, Table, Unit, column, table, words
+from attunebench.analyses.table import Cell, Table, Unit, column, counts, table, words
 from attunebench.analyses.verdicts import counted, listed
 from attunebench.codebook import Codebook
 from attunebench.conversations import Conversation
@@ -26,8 +26,6 @@ MASKED = "masked"
 NOT_TOLD = "not told"
 _LONGEST = 100
 WILSON = "95 % Wilson intervals that allow for answers of one person being alike"
-
-Reader = Callable[[Conversation], Iterable[str]]
 
 
 @dataclass(frozen=True)
@@ -66,6 +64,9 @@ def person_of(conversation: Conversation) -> str:
     return f"person {known}" if known is not None else f"unknown, in {conversation.conversation_id}"
 
 
+# Quantities
+
+
 def spread_table(
     data: Data,
     id: str,
@@ -83,29 +84,46 @@ def spread_table(
     mask = 0 if total else data.mask_below
     known = [([value for value in values if value is not None], len(values)) for values in quantities.values()]
     ends = 0 if all(float(value).is_integer() for values, _ in known for value in values) else 1
-    measures: list[tuple[str, str, Unit, int | None, Callable[[list[float], int], float | None]]] = [
-        ("n", "n", "count", None, lambda values, _: len(values)),
-        ("total", "Total", "count", None, lambda values, _: sum(values)),
-        # Exact arithmetic inside: the order of the files changes no digit.
-        ("mean", "Mean", "number", 2, lambda values, _: statistics.fmean(values) if values else None),
-        ("sd", "SD", "number", 2, lambda values, _: statistics.stdev(values) if len(values) > 1 else None),
-        ("median", "Median", "number", 1, lambda values, _: statistics.median(values) if values else None),
-        ("min", "Min", "number", ends, lambda values, _: min(values, default=None)),
-        ("max", "Max", "number", ends, lambda values, _: max(values, default=None)),
-        ("missing", "Missing", "count", None, lambda values, n: n - len(values)),
+    measures: dict[str, tuple[str, Unit, int | None, Callable[[list[float], int], float | None]]] = {
+        "n": ("n", "count", None, lambda values, _: len(values)),
+        "total": ("Total", "count", None, lambda values, _: sum(values)),
+        "mean": ("Mean", "number", 2, lambda values, _: mean_of(values)),
+        "sd": ("SD", "number", 2, lambda values, _: statistics.stdev(values) if len(values) > 1 else None),
+        "median": ("Median", "number", 1, lambda values, _: statistics.median(values) if values else None),
+        "min": ("Min", "number", ends, lambda values, _: min(values, default=None)),
+        "max": ("Max", "number", ends, lambda values, _: max(values, default=None)),
+        "missing": ("Missing", "count", None, lambda values, n: n - len(values)),
+    }
+    for name in ("missing" if total else "total", *(("min", "max") if mask > 1 else ())):
+        del measures[name]
+    filled = [
+        column(name, [masked(measure(v, n), few=0 < len(v) < mask) for v, n in known], label, unit, digits=digits)
+        for name, (label, unit, digits, measure) in measures.items()
     ]
-    hidden = {"missing" if total else "total", *(("min", "max") if mask > 1 else ())}
-    filled = [words("what", quantities, what)]
-    for name, label, unit, digits, measure in measures:
-        if name not in hidden:
-            cells = [masked(few=0 < len(values) < mask, value=measure(values, n)) for values, n in known]
-            filled.append(column(name, cells, label, unit, digits=digits))
-    return table(id, title, *filled, caption=caption)
+    return table(id, title, words("what", quantities, what), *filled, caption=caption)
 
 
-def masked(*, few: bool, value: float | None) -> Cell:
+def mean_of(values: Sequence[float]) -> float | None:
+    """Exact inside, so that the order of the files changes no digit; None over nothing."""
+    return statistics.fmean(values) if values else None
+
+
+def mean_cell(values: Sequence[float | None], mask_below: int = 0) -> Cell:
+    """The mean of what is known, with its n where something is not."""
+    known = [value for value in values if value is not None]
+    if 0 < len(known) < mask_below:
+        return masked(None, few=True)
+    return Cell(mean_of(known), n=len(known) if len(known) < len(values) else None)
+
+
+def masked(value: float | None, *, few: bool) -> Cell:
     """A value, or the mark in its place where few people stand behind it."""
     return Cell(None, mark=MASKED) if few else Cell(value)
+
+
+def part(count: float, of: int) -> float | None:
+    """A share; None of nothing."""
+    return count / of if of else None
 
 
 def share(answers: Iterable[tuple[str, bool]]) -> Cell:
@@ -127,70 +145,111 @@ def share(answers: Iterable[tuple[str, bool]]) -> Cell:
     return Cell(yes.total() / n, float(low[0]), float(high[0]), n=n)
 
 
-class Count(NamedTuple):
-    """How many participants and conversations have an answer."""
-
-    people: int
-    conversations: int
+# Answers
 
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """One thing that is told or answered: value → how many have it, in the order of the table; `told` have any value.
+    """One thing that is told or answered: what `read` gives of a conversation; `order` has the values to show first.
 
-    `closed`: the values are a list that everybody knows, and not what somebody wrote. `several`: participants of whom
-    different conversations say different things, where one is all that there can be.
+    `closed`: the values are a list that everybody knows, and not what somebody wrote. `single`: a person has one value;
+    several are all counted and noted. `among`: the conversations to look at.
     """
 
     label: str
-    values: Mapping[str, Count]
-    told: Count
-    untold: Count
-    closed: bool
-    several: int
+    read: Callable[[Conversation], Iterable[str]]
+    order: Sequence[str] = ()
+    closed: bool = False
+    single: bool = False
+    among: Callable[[Conversation], bool] = lambda _: True
 
 
-def facet(
+class _Line(NamedTuple):
+    """A value, how many participants and conversations have it, and how many have any value (None: it is not told)."""
+
+    value: str
+    participants: int
+    conversations: int
+    n: int | None
+
+
+def facet_table(
     data: Data,
-    label: str,
-    read: Reader,
-    order: Sequence[str] = (),
+    id: str,
+    title: str,
+    facets: Sequence[Facet],
+    caption: str,
     *,
-    closed: bool = False,
-    single: bool = False,
-    among: Callable[[Conversation], bool] = lambda _: True,
-) -> Facet:
-    """Counts of what `read` gives; letter case and blanks do not matter. What is not in `order` follows by frequency.
-
-    `single`: a person has one value; several are all counted and noted. `among`: the conversations to look at.
-    """
-    given = [
-        (person_of(c), {fold(value): shown(value) for value in read(c) if shown(value)})
-        for c in data.conversations
-        if among(c)
-    ]
-    tellers: dict[str, list[str]] = {}
-    spellings: dict[str, set[str]] = {}
-    theirs: dict[str, set[str]] = {}
-    for person, values in given:
-        for key, spelling in values.items():
-            tellers.setdefault(key, []).append(person)
-            spellings.setdefault(key, set()).add(spelling)
-            theirs.setdefault(person, set()).add(key)
-    count = {key: Count(len(set(people)), len(people)) for key, people in tellers.items()}
-    # Of several spellings always the same is shown, whatever the order of the files.
-    names = {key: min(same) for key, same in spellings.items()} | {fold(name): name for name in order}
-    first = [fold(name) for name in order]
-    rest = sorted(count.keys() - set(first), key=lambda key: (-count[key].people, -count[key].conversations, key))
-    silent = [person for person, values in given if not values]
-    return Facet(
-        label,
-        {names[key]: count.get(key, Count(0, 0)) for key in (*first, *rest)},
-        told=Count(len(theirs), len(given) - len(silent)),
-        untold=Count(len(set(silent) - theirs.keys()), len(silent)),
-        closed=closed,
-        several=sum(len(values) > 1 for values in theirs.values()) if single else 0,
+    of: Literal["participants", "conversations"] = "participants",
+    notes: tuple[str, ...] = (),
+) -> Table:
+    """A row for each value of each facet, and one for what is not told. `of`: whose share it is, of those that told."""
+    several = len(facets) != 1
+    rows: list[tuple[Cell, ...]] = []
+    differing = []
+    for facet in facets:
+        lines, people = _lines(data, facet, of)
+        rows += ((*([Cell(facet.label)] * several), *cells) for cells in _rows(lines, facet, of, data.mask_below))
+        if facet.single and people >= max(data.mask_below, 1):
+            differing.append(f"{facet.label} (of {counted(people, 'participant')})")
+    if differing:
+        notes = (*notes, f"Conversations of one participant differ in {listed(differing)}; each answer is counted.")
+    return table(
+        id,
+        title,
+        *([words("what", label="What")] * several),
+        words("value", label="Answer" if several else facets[0].label),
+        counts("participants", label="Participants"),
+        counts("conversations", label="Conversations"),
+        column("share", (), f"Share of {of}", "share"),
+        counts("n", label="of n"),
+        rows=rows,
+        caption=caption,
+        notes=notes,
     )
+
+
+def _lines(data: Data, facet: Facet, of: str) -> tuple[list[_Line], int]:
+    """The values of a facet, and how many participants have several. Letter case and blanks do not matter."""
+    told = [
+        (person_of(c), {fold(value): shown(value) for value in facet.read(c) if shown(value)})
+        for c in data.conversations
+        if facet.among(c)
+    ]
+    having: dict[str, list[str]] = {fold(name): [] for name in facet.order}
+    names: dict[str, str] = {}
+    theirs: dict[str, set[str]] = {}
+    for person, values in told:
+        for key, spelling in values.items():
+            having.setdefault(key, []).append(person)
+            # Of several spellings always the same is shown, whatever the order of the files.
+            names[key] = min(spelling, names.get(key, spelling))
+            theirs.setdefault(person, set()).add(key)
+    names |= {fold(name): name for name in facet.order}
+    n = len(theirs) if of == "participants" else sum(bool(values) for _, values in told)
+    first = {fold(name): place for place, name in enumerate(facet.order)}
+    keys = sorted(having, key=lambda key: (first.get(key, len(first)), -len({*having[key]}), -len(having[key]), key))
+    lines = [_Line(names[key], len({*having[key]}), len(having[key]), n) for key in keys]
+    if silent := [person for person, values in told if not values]:
+        lines.append(_Line(NOT_TOLD, len({*silent} - theirs.keys()), len(silent), None))
+    return lines, sum(len(values) > 1 for values in theirs.values())
+
+
+def _rows(lines: Sequence[_Line], facet: Facet, of: str, mask_below: int) -> Iterator[tuple[Cell, ...]]:
+    """Of a masked answer that is no option of a list not even the words are shown: they may be one person's."""
+    nothing = (Cell(None, mark=MASKED), *[Cell(None)] * 3)
+    unnamed = 0
+    for line, few in zip(lines, small_cells([line.participants for line in lines], mask_below), strict=True):
+        if few and not facet.closed and line.n is not None:
+            unnamed += 1
+        elif few:
+            yield (Cell(line.value), *nothing)
+        else:
+            values = (*line[:3], part(getattr(line, of), line.n or 0), line.n)
+            yield tuple(Cell(value) for value in values)
+    if unnamed:
+        what = "answer" if unnamed == len(lines) else "further answer"
+        yield (Cell(f"({counted(unnamed, what)})"), *nothing)
 
 
 def fold(value: str) -> str:
@@ -201,60 +260,6 @@ def fold(value: str) -> str:
 def shown(value: str) -> str:
     """A text as it may stand in a table: on one line, without what steers a terminal, and cut where it is long."""
     return printable(value, _LONGEST)
-
-
-def facet_table(
-    data: Data,
-    id: str,
-    title: str,
-    facets: Sequence[Facet],
-    caption: str,
-    *,
-    of: Literal["people", "conversations"] = "people",
-    notes: tuple[str, ...] = (),
-) -> Table:
-    """A row for each value of each facet, and one for what is not told. `of`: whose share it is, of those that told."""
-    several = len(facets) > 1
-    columns = (
-        *([Column("what", "What", "text")] if several else []),
-        Column("value", "Answer" if several or not facets else facets[0].label, "text"),
-        Column("participants", "Participants", "count"),
-        Column("conversations", "Conversations", "count"),
-        Column("share", f"Share of {'participants' if of == 'people' else 'conversations'}", "share"),
-        Column("n", "of n", "count"),
-    )
-    rows = [
-        (*([Cell(one.label)] if several else []), *cells)
-        for one in facets
-        for cells in _facet_rows(one, of, data.mask_below)
-    ]
-    differing = [
-        f"{one.label} (of {counted(one.several, 'participant')})"
-        for one in facets
-        if one.several >= max(data.mask_below, 1)
-    ]
-    if differing:
-        notes = (*notes, f"Conversations of one participant differ in {listed(differing)}; each answer is counted.")
-    return Table(id, title, columns, tuple(rows), caption=caption, notes=notes)
-
-
-def _facet_rows(one: Facet, of: Literal["people", "conversations"], mask_below: int) -> Iterator[tuple[Cell, ...]]:
-    """Of a masked answer that is no option of a list not even the words are shown: they may be one person's."""
-    lines: list[tuple[str, Count, Any]] = [(value, count, getattr(one.told, of)) for value, count in one.values.items()]
-    lines += [(NOT_TOLD, one.untold, None)] if one.untold.conversations else []
-    nothing = (Cell(None, mark=MASKED), *(Cell(None) for _ in range(3)))
-    unnamed = 0
-    for (value, count, n), few in zip(lines, small_cells([line[1].people for line in lines], mask_below), strict=True):
-        if few and not one.closed and value != NOT_TOLD:
-            unnamed += 1
-        elif few:
-            yield (Cell(value), *nothing)
-        else:
-            part = getattr(count, of) / n if n else None
-            yield Cell(value), Cell(count.people), Cell(count.conversations), Cell(part), Cell(n)
-    if unnamed:
-        what = "answer" if unnamed == len(lines) else "further answer"
-        yield (Cell(f"({counted(unnamed, what)})"), *nothing)
 
 
 def small_cells(counts: Sequence[int], below: int) -> list[bool]:

@@ -11,12 +11,14 @@ import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores import ConversationEntry
 from attunebench.scores.table import ScoreTable
-from attunebench.transcripts import RawReply, Transcripts
+
+if TYPE_CHECKING:
+    from attunebench.transcripts import FolderTranscripts, RawReply
 
 Layer = Literal["labels", "drafts", "talk", "replies"]
 LAYERS: tuple[Layer, ...] = ("labels", "drafts", "talk", "replies")
@@ -50,7 +52,12 @@ def chunk(name: str, content: Any) -> Chunk:
 
 
 def pack(
-    study: ScoreTable, metrics: Sequence[str], evidence: Transcripts | None, *, budget: int, first: Sequence[int] = ()
+    study: ScoreTable,
+    metrics: Sequence[str],
+    evidence: FolderTranscripts | None,
+    *,
+    budget: int,
+    first: Sequence[int] = (),
 ) -> Packed:
     """The chunks of all conversations that fit into `budget` bytes, layer after layer; rows of `first` before others.
 
@@ -104,7 +111,7 @@ def _labels(study: ScoreTable, row: int, metrics: Sequence[str]) -> dict[str, An
     return kept
 
 
-def _drafts(study: ScoreTable, row: int, evidence: Transcripts) -> dict[str, Any] | None:
+def _drafts(study: ScoreTable, row: int, evidence: FolderTranscripts) -> dict[str, Any] | None:
     """Group → epochs → turn number → text and the judges' ratings."""
     kept: dict[str, Any] = {}
     for place, entries in _entries(study, study.ids[row]):
@@ -124,12 +131,12 @@ def _drafts(study: ScoreTable, row: int, evidence: Transcripts) -> dict[str, Any
     return kept or None
 
 
-def _talk(study: ScoreTable, row: int, evidence: Transcripts) -> dict[str, Any] | None:
+def _talk(study: ScoreTable, row: int, evidence: FolderTranscripts) -> dict[str, Any] | None:
     turns = evidence.talk(study.ids[row])
-    return {str(t.number): [t.user, t.reply, t.alternate, t.human] for t in turns} or None
+    return {str(t.number): [t.user_message, t.llm_response, t.llm_improved, t.human_edited] for t in turns} or None
 
 
-def _replies(study: ScoreTable, row: int, evidence: Transcripts) -> dict[str, Any] | None:
+def _replies(study: ScoreTable, row: int, evidence: FolderTranscripts) -> dict[str, Any] | None:
     """Turn number → kind → group → replies in the order of asking. Like stands beside like, which packs well."""
     places = {group.key: place for place, group in enumerate(study.groups)}
 

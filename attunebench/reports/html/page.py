@@ -32,10 +32,11 @@ from attunebench.scores import Scores
 from attunebench.scores.loading import score_table
 from attunebench.scores.table import ScoreTable
 from attunebench.text import UNDEFINED, clean, number, visible
-from attunebench.transcripts import Transcripts
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+    from attunebench.transcripts import FolderTranscripts
 
 BUDGET = 15_000_000
 """Bytes that a page may have."""
@@ -50,7 +51,7 @@ _RESERVE = 64_000
 def render_html(
     scores: Scores | Mapping[str, Any],
     *,
-    evidence: Transcripts | None = None,
+    evidence: FolderTranscripts | None = None,
     settings: Settings | None = None,
     budget: int = BUDGET,
     analyses: Sequence[str] = tuple(ANALYSES),
@@ -120,7 +121,7 @@ def _assemble(
     study: ScoreTable,
     about: chunks.Chunk,
     metrics: Sequence[str],
-    evidence: Transcripts | None,
+    evidence: FolderTranscripts | None,
     budget: int,
     first: Sequence[int],
 ) -> str:

@@ -12,7 +12,7 @@ from talks import parsed, small_file, talk
 
 from attunebench.codebook import default_codebook
 from attunebench.conversations import load_conversations
-from attunebench.conversations.bundled import demo_folder
+from attunebench.conversations.loading import demo_folder
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import UsageError
 from attunebench.protocol.calls import RATINGS, Call, Mode, PanasStrategy

@@ -1,4 +1,4 @@
-"""Transcripts from folders: conversations, result files, and the call journal beside them.
+"""The texts behind the scores, from folders: conversations, result files, and the call journal beside them.
 
 Never raises for what is not there or cannot be used: it is named in `remarks`, and the numbers stand without it.
 """
@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attunebench.conversations import Conversation, load_conversations
 from attunebench.errors import DataError
@@ -19,10 +19,38 @@ from attunebench.judging import judge_label
 from attunebench.results.folder import read_result
 from attunebench.results.schema import Result
 from attunebench.scores import ConversationEntry
-from attunebench.transcripts import Draft, RawReply, TalkTurn
+from attunebench.text import listed
 
 if TYPE_CHECKING:
+    from attunebench.conversations.schema import Turn
     from attunebench.journal import Entry
+
+
+class Draft(NamedTuple):
+    """The reply that a model wrote itself (None: it gave none). `judges`: judge and scale → its ratings of it, 1–7."""
+
+    number: int
+    text: str | None
+    judges: Mapping[str, Mapping[str, float]]
+
+
+class RawReply(NamedTuple):
+    """What a model sent back, before it was parsed.
+
+    `turn` is 0 for the call about the whole conversation. `ask` counts from 0: later ones are re-prompts. `text` None:
+    the server sent none, and `trouble` says what it sent. `parameters` is the JSON of the user's settings where the
+    folder holds replies to this call under several; else "".
+    """
+
+    provider: str
+    model: str
+    mode: str
+    turn: int
+    kind: str
+    ask: int
+    text: str | None
+    trouble: str = ""
+    parameters: str = ""
 
 
 class FolderTranscripts:
@@ -53,19 +81,13 @@ class FolderTranscripts:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What is missing or changed, in sentences. Complete when everything that is wanted was asked for."""
-        if not self._lost:
-            return tuple(self._remarks)
-        more = f" and {len(self._lost) - 3} more" if len(self._lost) > 3 else ""
-        lost = f"Result files that are missing, or no longer what was scored: {', '.join(self._lost[:3])}{more}."
-        return (*self._remarks, lost)
+        lost = f"Result files that are missing, or no longer what was scored: {listed(self._lost, most=4)}."
+        return (*self._remarks, *([lost] if self._lost else []))
 
-    def talk(self, conversation_id: str) -> tuple[TalkTurn, ...]:
+    def talk(self, conversation_id: str) -> tuple[Turn, ...]:
         """The turns of a conversation in order; () where the folder does not hold it."""
         conversation = self._conversations.get(conversation_id)
-        return tuple(
-            TalkTurn(turn.number, turn.user_message, turn.llm_response, turn.llm_improved, turn.human_edited)
-            for turn in (conversation.turns if conversation else ())
-        )
+        return conversation.turns if conversation else ()
 
     def drafts(self, entry: ConversationEntry) -> tuple[Draft, ...]:
         """The drafts in the result file of an entry; () where the file is gone or holds another result by now."""
