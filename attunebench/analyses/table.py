@@ -12,10 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 Unit = Literal["text", "count", "share", "points", "number", "p", "rank", "usd", "seconds"]
 """How a number is written: share 0.612, points 61.2 (0–100), p 0.003 or < 0.001; `number` has three digits."""
 ChartKind = Literal["intervals", "bars", "heatmap", "matrix", "lines", "scatter", "dumbbells"]
+
+Floats = NDArray[np.float64]
 
 NOT_ESTIMABLE = "not estimable"
 """Mark of a value whose interval cannot be estimated, since every conversation (participant) has the same one."""
@@ -194,6 +197,10 @@ class Filled(NamedTuple):
     column: Column
     cells: list[Cell]
 
+    def repeated(self, times: int) -> Filled:
+        """Each row so many times."""
+        return Filled(self.column, [cell for cell in self.cells for _ in range(times)])
+
 
 def column(
     id: str,
@@ -219,6 +226,16 @@ def words(id: str, values: Iterable[Cell | str | None] = (), label: str = "", me
 def counts(id: str, values: Iterable[Cell | Any] = (), label: str = "", meaning: str = "") -> Filled:
     """A column of whole numbers."""
     return column(id, values, label, "count", meaning)
+
+
+def numbers_of(cells: Iterable[Cell], meaning: str = "") -> Filled:
+    """The column "n": how many conversations are behind each of the cells."""
+    return counts("n", [cell.n for cell in cells], "conversations", meaning)
+
+
+def totals(id: str, values: Floats, label: str = "", meaning: str = "") -> Filled:
+    """The sum of each column of counts, which epochs make fractions."""
+    return counts(id, [round(float(total)) for total in values.sum(axis=0)], label, meaning)
 
 
 def ranks(id: str, values: Iterable[Cell | Any], label: str = "", meaning: str = "") -> Filled:
@@ -263,6 +280,11 @@ def number_of(cell: Cell) -> float | None:
     value = cell.value
     plain = isinstance(value, (int, float)) and not isinstance(value, bool)
     return float(value) if plain and math.isfinite(value) else None  # type: ignore[arg-type]
+
+
+def cell_of(value: float, low: float = np.nan, high: float = np.nan, **rest: Any) -> Cell:
+    """A cell of numbers of which NaN is undefined; `rest` are further fields."""
+    return Cell(known(value), known(low), known(high), **rest)
 
 
 def known(value: float) -> float | None:
