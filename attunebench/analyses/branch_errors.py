@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from attunebench.analyses.base import Subject, best_first, by_value
+from attunebench.analyses.base import Subject, best_first
 from attunebench.analyses.sampling import claimed, mean_over_models
 from attunebench.analyses.table import Analysis, Chart, Missing, Table, column, counts, numbers_of, table, words
 from attunebench.analyses.verdicts import range_text
@@ -34,7 +34,7 @@ def analyse(subject: Subject) -> Analysis:
         words("model", view.labels),
         numbers_of(cells["all"]),
         *(column(n, of, n.replace("all", "all branches"), better=False, digits=2) for n, of in cells.items()),
-        order=by_value(view.estimate(errors["all"]).value, higher_is_better=False),
+        order=best_first(cells["all"], higher_is_better=False),
         caption=f"{view.sample}. Mean absolute error in points of the scale 1–7; an unanswered branch counts {SPAN:g}. "
         f"{view.how()}",
         chart=Chart("intervals", "model", BRANCHES, "Four Branch error", "mean absolute error (points of 1–7)"),

@@ -62,7 +62,7 @@ def _by_model(
         labels.append(Cell(reference.label, mark="reference"))
         scored.append(max(of[0].n or 0 for of in of_base))
     drawn = tuple(m for m in METRICS[:5] if m in values)
-    order = by_value(view.estimate(mean_of([values[m] for m in METRICS[:4] if m in values])).value)
+    order = by_value(within.column_means(mean_of([values[m] for m in METRICS[:4] if m in values])))
     return table(
         "questions",
         "Answers about the whole conversation",

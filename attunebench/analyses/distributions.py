@@ -72,7 +72,7 @@ def _spread(view: View, metric_id: str, values: Floats) -> Table:
             column(name, of, "", unit, "Of the conversations' values.", digits=digits)
             for name, of in zip(_QUANTILES, quantiles.T, strict=True)
         ),
-        order=base.by_value(view.estimate(values).value, higher_is_better=better),
+        order=base.best_first(means, higher_is_better=better),
         caption=f"{view.sample}. Of the means: {view.how()}",
         chart=Chart("intervals", "model", ("mean",), f"{label} over conversations", unit),
     )

@@ -12,20 +12,7 @@ import numpy as np
 from attunebench.analyses import within
 from attunebench.analyses.base import Subject, best_first
 from attunebench.analyses.sampling import CORRECTIONS, beyond_reach, plain_correction, ratio, with_correction
-from attunebench.analyses.table import (
-    Analysis,
-    Cell,
-    Chart,
-    Drill,
-    Missing,
-    Table,
-    column,
-    counts,
-    known,
-    table,
-    totals,
-    words,
-)
+from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, known, table, words
 from attunebench.analyses.tag_pairs import TagPairs, tag_pairs
 from attunebench.analyses.verdicts import claims_sentence, counted, range_text, reach_text
 from attunebench.analyses.within import View
@@ -70,8 +57,8 @@ def _items(view: View, pairs: TagPairs) -> tuple[Table, list[Cell]]:
         "Items over all models",
         words("item", PANAS_ITEMS),
         counts("n", (felt > 0).sum(axis=0), "conversations", "Conversations in which it was felt."),
-        totals("felt", felt, meaning="Tags of people, counted for each model."),
-        totals("predicted", predicted, meaning="Tags of models."),
+        view.totals("felt", felt, "Tags of people, counted for each model."),
+        view.totals("predicted", predicted, "Tags of models."),
         column("recall", recall, "found (recall)", "share", "Of felt tags: named.", better=True),
         column("taken", another, "taken for another", "share", "Of felt tags: matched with another.", better=False),
         column("missed", missed, "missed", "share", "Of felt tags: matched with nothing.", better=False),
@@ -103,7 +90,7 @@ def _matrix(view: View, pairs: TagPairs) -> Table:
         "Felt against predicted, all models",
         words("felt", (*PANAS_ITEMS, "(not felt)")),
         counts("n", n, "conversations"),
-        totals("tags", of),
+        view.totals("tags", of),
         *(
             column(id, cells[j::width], id.removeprefix("as_"), "share", better=None if j < _SIZE else False, digits=2)
             for j, id in enumerate(ids)
@@ -127,11 +114,11 @@ def _drill(view: View, pairs: TagPairs, i: int, j: int, model: int | None = None
 def _substitutions(view: View, pairs: TagPairs) -> tuple[list[Table], list[tuple[str, Cell]]]:
     """Pairs that occur, frequent first, with their excess over chance; nothing where there is none."""
     settings, matched = view.settings, pairs.matched.sum(axis=3)
-    totals = matched.sum(axis=0)
-    found = [(int(i), int(j)) for i, j in np.argwhere(totals > 0) if i != j]
+    tags = matched.sum(axis=0)
+    found = [(int(i), int(j)) for i, j in np.argwhere(tags > 0) if i != j]
     if not found:
         return [], []
-    found.sort(key=lambda pair: (-totals[pair], pair))
+    found.sort(key=lambda pair: (-tags[pair], pair))
     i, j = np.array(found).T
     observed, dealt, felt = matched[:, i, j], pairs.dealt.sum(axis=3)[:, i, j], pairs.felt.sum(axis=2)[:, i]
     shares = view.rates(observed, felt, [_drill(view, pairs, *pair) for pair in found])
@@ -149,7 +136,7 @@ def _substitutions(view: View, pairs: TagPairs) -> tuple[list[Table], list[tuple
         words("felt", [felt for felt, _ in names]),
         words("predicted", [predicted for _, predicted in names]),
         counts("n", [cell.n for cell in shares], "conversations", "Conversations in which the former was felt."),
-        totals("tags", observed, meaning="Tags matched so, over models."),
+        view.totals("tags", observed, "Tags matched so, over models."),
         column("share", shares, "of felt tags", "share", "Share of the felt tags.", better=False),
         column("excess", tested, "beyond chance", "share", "Minus the share where names are dealt to other turns."),
         caption=f"{view.turns_sample}; frequent first. Chance: the names that were not felt, dealt to turns at random "
@@ -176,11 +163,11 @@ def _by_model(view: View, pairs: TagPairs) -> tuple[Table, Table]:
         "Items by model",
         words("item", np.repeat(PANAS_ITEMS, view.width)),
         words("model", view.labels * _SIZE),
-        totals("felt", felt, meaning="Tags of people."),
-        totals("predicted", predicted, meaning="Tags of the model."),
-        totals("right", right, meaning="Felt and predicted."),
-        totals("missed", missed, meaning="Felt, and matched with nothing."),
-        totals("invented", invented, meaning="Predicted, and matched with nothing."),
+        view.totals("felt", felt, "Tags of people."),
+        view.totals("predicted", predicted, "Tags of the model."),
+        view.totals("right", right, "Felt and predicted."),
+        view.totals("missed", missed, "Felt, and matched with nothing."),
+        view.totals("invented", invented, "Predicted, and matched with nothing."),
         column("recall", view.rates(right, felt), "found (recall)", "share", "Of felt tags.", better=True),
         column("precision", view.rates(right, predicted), "right (precision)", "share", "Of predicted.", better=True),
         order=np.flatnonzero((felt + predicted).any(axis=0)).tolist(),
@@ -190,11 +177,11 @@ def _by_model(view: View, pairs: TagPairs) -> tuple[Table, Table]:
 
 def _of_models(view: View, pairs: TagPairs) -> list[Table]:
     """The substitutions of each model, frequent first; nothing where none occurs in two conversations."""
-    conversations, totals = (pairs.matched > 0).sum(axis=0), pairs.matched.sum(axis=0)
+    conversations, tags = (pairs.matched > 0).sum(axis=0), pairs.matched.sum(axis=0)
     places = [(int(i), int(j), int(m)) for i, j, m in np.argwhere(conversations > 1) if i != j]
     if not places:
         return []
-    places.sort(key=lambda place: (place[2], -totals[place], place))
+    places.sort(key=lambda place: (place[2], -tags[place], place))
     i, j, m = np.array(places).T
     matched, drills = pairs.matched[:, i, j, m], [_drill(view, pairs, *place) for place in places]
     return [
@@ -205,7 +192,7 @@ def _of_models(view: View, pairs: TagPairs) -> list[Table]:
             words("felt", [PANAS_ITEMS[item] for item in i]),
             words("predicted", [PANAS_ITEMS[item] for item in j]),
             counts("n", conversations[i, j, m], "conversations", "Conversations in which this happens."),
-            totals("tags", matched, meaning="Tags matched so."),
+            view.totals("tags", matched, "Tags matched so."),
             column("share", view.rates(matched, pairs.felt[:, i, m], drills), "of felt tags", "share", better=False),
             caption=f"{view.turns_sample}; pairs that occur in two conversations or more. Counts are small for single "
             f"models: read them with the table over all models. {view.how()}",

@@ -15,20 +15,7 @@ import numpy as np
 from attunebench.analyses import within
 from attunebench.analyses.base import Subject, digits_of, label_of, metric_column, metrics_of, unit_of
 from attunebench.analyses.sampling import CORRECTIONS, beyond_reach, plain_correction, with_correction
-from attunebench.analyses.table import (
-    Analysis,
-    Cell,
-    Chart,
-    Drill,
-    Filled,
-    Missing,
-    Table,
-    column,
-    counts,
-    known,
-    table,
-    words,
-)
+from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, known, table, words
 from attunebench.analyses.verdicts import intervals_text, reach_text
 from attunebench.analyses.within import View
 from attunebench.conversations.groups import GROUPS
@@ -152,10 +139,10 @@ class _Contrasts:
     def _differences(self, one: _Subgroup, least: Floats) -> list[Cell]:
         """Inside minus the rest, for each column; no test where either side is small. Sets the `least` p of tests."""
         study, settings = self.view.study, self.view.settings
-        sides = [one.inside, one.asked & ~one.inside]
-        small = [any(within.is_small(study, of, side, settings) for side in sides) for of in self.columns.T]
-        if all(small):
-            inside, rest = (within.column_means(self.columns[side]) for side in sides)
+        sides = [np.where(side[:, None], self.columns, np.nan) for side in (one.inside, one.asked & ~one.inside)]
+        small = self.view.small(sides[0]) | self.view.small(sides[1])
+        if small.all():
+            inside, rest = map(within.column_means, sides)
             return [Cell(known(value), small=True) for value in inside - rest]
         # The name of the chance stays, so that numbers do.
         facet = "told diagnosis" if one.facet == _DIAGNOSIS else one.facet
@@ -168,41 +155,25 @@ class _Contrasts:
 
     def overall(self) -> Table:
         """All models, a row for each subgroup."""
-        tested = sum(cell.p is not None for cell in self.cells[:, 0])
-        return table(
-            f"all-{self.metric_id}",
-            f"{self.label} by subgroup, all models",
-            *self._front([(place, 0) for place in range(len(self.subgroups))]),
-            caption=f"{self.view.sample}. The rest: conversations of which the same is known. {self._how(tested)}",
-            chart=Chart(
-                "intervals",
-                "subgroup",
-                ("difference",),
-                f"{self.label} by subgroup",
-                f"{self.label}, against the rest",
-            ),
+        axis, title = f"{self.label}, against the rest", f"{self.label} by subgroup"
+        return replace(
+            self._table([(place, 0) for place in range(len(self.subgroups))]),
+            id=f"all-{self.metric_id}",
+            title=f"{title}, all models",
+            caption=f"{self.view.sample}. The rest: conversations of which the same is known. {self._how(slice(0, 1))}",
+            chart=Chart("intervals", "subgroup", ("difference",), title, axis),
         )
 
     def by_model(self) -> Table:
         """A row for each subgroup that is large enough for a claim and each model."""
-        models = range(1, 1 + self.view.width)
+        models, width = range(1, 1 + self.view.width), self.view.width
         places = [(p, i) for p, row in enumerate(self.cells) if not all(row[j].small for j in models) for i in models]
-        beyond = [self.cells[p, self.view.width + i] if len(models) > 1 else Cell(None) for p, i in places]
-        tested = sum(cell.p is not None for cell in self.cells[:, 1 : 1 + len(models)].flat)
-        facet, subgroup, *numbers = self._front(places)
-        return table(
-            f"models-{self.metric_id}",
-            f"{self.label} by subgroup and model",
-            facet,
-            subgroup,
-            words("model", [self.view.labels[i - 1] for _, i in places]),
-            *numbers,
-            column("others", beyond, "beyond the other models", self.unit, "Minus the others' mean difference."),
-            caption=f"Subgroups large enough for a claim. {self._how(tested)}",
-        )
+        beyond = [self.cells[p, width + i] if width > 1 else Cell(None) for p, i in places]
+        others = column("others", beyond, "beyond the other models", self.unit, "Minus the others' mean difference.")
+        return self._table(places, words("model", [self.view.labels[i - 1] for _, i in places]), others)
 
-    def _front(self, places: list[tuple[int, int]]) -> list[Filled]:
-        """Who, how many, the mean inside, and the difference from the rest, of (subgroup, column)."""
+    def _table(self, places: list[tuple[int, int]], *of_models: Any) -> Table:
+        """Who, how many, the mean inside, and the difference from the rest, of (subgroup, column); that of models."""
         study, keys = self.view.study, (None, *(group.key for group in self.view.study.groups))
         chosen = [self.subgroups[place] for place, _ in places]
         values = np.full((len(study.ids), len(places)), np.nan)
@@ -212,18 +183,24 @@ class _Contrasts:
         drills = [Drill(keys[i], self.metric_id, conversations=of) for of, (_, i) in zip(ids, places, strict=True)]
         means = self.view.cells(values, drills, flag=False, of=self.metric_id) if places else []
         differences = [self.cells[place] for place in places]
-        return [
+        return table(
+            f"models-{self.metric_id}",
+            f"{self.label} by subgroup and model",
             words("facet", [Cell(one.facet, mark="screener" if one.screener else "") for one in chosen], "by"),
             words("subgroup", [one.name for one in chosen]),
+            *of_models[:1],
             counts("n", (~np.isnan(values)).sum(axis=0), "conversations"),
             counts("participants", [len(np.unique(study.clusters[~np.isnan(of)])) for of in values.T]),
             metric_column(self.metric_id, means, id="mean"),
             column("difference", differences, "against the rest", self.unit, "Mean inside minus mean of the others."),
-        ]
+            *of_models[1:],
+            caption=f"Subgroups large enough for a claim. {self._how(slice(1, 1 + self.view.width))}",
+        )
 
-    def _how(self, tested: int) -> str:
+    def _how(self, family: slice) -> str:
         correction = CORRECTIONS[plain_correction(self.view.settings)]
-        return f"{intervals_text(self.view.settings)}; permutation p, corrected ({correction}) over {tested} tests."
+        tests = sum(cell.p is not None for cell in self.cells[:, family].flat)
+        return f"{intervals_text(self.view.settings)}; permutation p, corrected ({correction}) over {tests} tests."
 
     def sentence(self) -> str:
         """The differences that are significant, over all models and of single ones beyond the others."""

@@ -12,7 +12,7 @@ from attunebench.analyses import base, verdicts
 from attunebench.analyses.base import Subject, label_of
 from attunebench.analyses.sampling import CORRECTIONS, Sampling, mean_over_models, plain_correction, with_correction
 from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, known, table, words
-from attunebench.scores.table import Group, ScoreTable
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.contrasts import Mask
 
@@ -47,20 +47,15 @@ def analyse(subject: Subject) -> Analysis:
 
 
 def _retests(persons: ScoreTable) -> Mask:
-    """Which answers are of somebody about their own conversation: (conversations, people)."""
+    """Which answers are of somebody about their own conversation: (conversations, people).
+
+    Also where all results of a person were made with a parameter `retest` that is true.
+    """
     owners = np.array([(persons.participant(one) or "").strip().casefold() for one in persons.ids])
     names = np.array([group.model.strip().casefold() for group in persons.groups])
-    stated = np.array([_states_retest(persons, group) for group in persons.groups])
-    return np.asarray((owners[:, None] == names) | stated)
-
-
-def _states_retest(study: ScoreTable, group: Group) -> bool:
-    """Whether all results of the group were made with a parameter `retest` that is true."""
-    for entry in study.metadata[group.source].get("settings") or ():
-        if (entry.get("provider"), entry.get("em_model"), entry.get("mode")) == group.key:
-            variants = entry.get("variants") or ()
-            return bool(variants) and all((v.get("parameters") or {}).get("retest") is True for v in variants)
-    return False
+    variants = [base.variants_of(persons, group) for group in persons.groups]
+    stated = [bool(of) and all((v.get("parameters") or {}).get("retest") is True for v in of) for of in variants]
+    return np.asarray((owners[:, None] == names) | np.array(stated))
 
 
 def _best(models: ScoreTable, metric_id: str) -> Floats:

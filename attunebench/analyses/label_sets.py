@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -15,23 +15,12 @@ import numpy as np
 from attunebench.analyses import base
 from attunebench.analyses.base import Settings, Subject, better, label_of, value_of
 from attunebench.analyses.sampling import Sampling
-from attunebench.analyses.table import (
-    Analysis,
-    Cell,
-    Chart,
-    Missing,
-    Table,
-    cell_of,
-    column,
-    counts,
-    ranks,
-    table,
-    words,
-)
+from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, cell_of, column, counts, table, words
 from attunebench.analyses.verdicts import correlation_sentence, counted, intervals_text, sample_text, with_interval
-from attunebench.constants import BRANCHES, PANAS_ITEMS, Q2_OPTIONS, Q3_OPTIONS
+from attunebench.analyses.within import column_means
+from attunebench.constants import PANAS_ITEMS, Q2_OPTIONS, Q3_OPTIONS
 from attunebench.scores import GroundTruthEntry
-from attunebench.scores.table import ScoreTable, Side
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.agreement import Agreement, cohen_kappa, gwet_ac1, krippendorff_alpha, percent_agreement
 from attunebench.statistics.bootstrap import resample_weights
 from attunebench.statistics.correlation import FEWEST_MODELS, correlation_matrix
@@ -41,8 +30,6 @@ METRICS = ("composite", "pairwise_accuracy")
 _DRAWS = 2000
 """Agreement sums tables of all labels in each resample; so many settle two digits."""
 _BRANCH_POINTS = "four branches (1–7)"
-Labels = Mapping[Hashable, Hashable]
-"""What is labelled → its label."""
 
 
 class _Set(NamedTuple):
@@ -101,7 +88,7 @@ def _rankings(own: str, of: _Set, metric_id: str, settings: Settings) -> Table:
     sampling, sign = Sampling.of(of.first, settings), 1.0 if better(metric_id) else -1.0
     drills = [base.drill_to(group, metric_id) for group in of.first.groups]
     values = [study.values(metric_id) for study in (of.first, of.other)]
-    means = [sign * sampling.estimate(side).value for side in values]
+    means = [sign * column_means(side) for side in values]
     cells = [sampling.cells(side, drills, of=metric_id) for side in values]
     return table(
         f"{metric_id}_{of.name}",
@@ -109,9 +96,9 @@ def _rankings(own: str, of: _Set, metric_id: str, settings: Settings) -> Table:
         words("model", of.first.labels),
         counts("n", [cell.n for cell in cells[0]], "conversations"),
         base.metric_column(metric_id, cells[0], id="first", label=own),
-        ranks("first_rank", competition_ranks(means[0]), f"rank, {own}", "By the mean."),
+        column("first_rank", competition_ranks(means[0]), f"rank, {own}", "rank", "By the mean.", better=False),
         base.metric_column(metric_id, cells[1], id="other", label=of.name),
-        ranks("other_rank", competition_ranks(means[1]), f"rank, {of.name}", "By the mean."),
+        column("other_rank", competition_ranks(means[1]), f"rank, {of.name}", "rank", "By the mean.", better=False),
         order=base.by_value(means[0]),
         caption=f"{sample_text(of.first)}, in both sets. {intervals_text(settings)}.",
         chart=Chart("dumbbells", "model", ("first", "other"), label_of(metric_id), "score"),
@@ -130,7 +117,7 @@ def _correlations(sets: Sequence[_Set], metrics: Sequence[str], settings: Settin
                 how: dict[str, Any] = {"rng": settings.rng(f"label-sets {method}"), "level": settings.level}
                 found = correlation_matrix(values, sampling.weights, clusters=sampling.clusters, method=method, **how)
                 cells.append(cell_of(found.rho[0, 1], found.low[0, 1], found.high[0, 1], small=small))
-            best = {base.by_value(sampling.estimate(v).value, higher_is_better=better(metric_id))[0] for v in values}
+            best = {base.by_value(column_means(v), higher_is_better=better(metric_id))[0] for v in values}
             rows.append((name, label_of(metric_id), models, n, *cells, "yes" if len(best) == 1 else "no"))
             what, over = f"{label_of(metric_id)} under these labels", counted(models, "model")
             shows.append(correlation_sentence(what, f"that under {name}", cells[0], settings, over=over))
@@ -153,64 +140,44 @@ def _correlations(sets: Sequence[_Set], metrics: Sequence[str], settings: Settin
 
 # How far the labels agree, kind by kind
 
-
-def _binary(side: Side) -> Callable[[GroundTruthEntry], Labels]:
-    return lambda fact: {
-        (turn["turnNumber"], place): letter
-        for turn in fact["turns"]
-        for place, letter in enumerate(turn[side])
-        if letter in "yn"
-    }
-
-
-def _tags(fact: GroundTruthEntry) -> Labels:
-    """Each of the twenty items in each tagged or neutral turn: felt or not."""
-    felt = {t["turnNumber"]: {name.casefold() for name in t["tags"]} for t in fact["turns"] if t["tags"] is not None}
-    return {(number, item): item.casefold() in names for number, names in felt.items() for item in PANAS_ITEMS}
-
-
-def _winners(fact: GroundTruthEntry) -> Labels:
-    return {
-        (turn["turnNumber"], place): comparison[3]
-        for turn in fact["turns"]
-        for place, comparison in enumerate(turn["comparisons"])
-        if comparison[3] in ("A", "B")
-    }
-
-
-def _wide(fact: GroundTruthEntry) -> Labels:
-    """Answers about the whole conversation, each question and branch by its name."""
-    points: dict[Hashable, int] = {name: round(points) for name, points in fact["wide"]["four_branch"].items()}
-    return {"q2": fact["wide"]["q2"], "q3": fact["wide"]["q3"], **points}
-
-
-_KINDS: Mapping[str, tuple[Callable[[GroundTruthEntry], Labels], Sequence[Hashable], Sequence[Hashable] | None]] = {
-    "observed behaviour": (_binary("observed"), ("y", "n"), None),
-    "preferred behaviour": (_binary("preferred"), ("y", "n"), None),
-    "emotion tags": (_tags, (True, False), None),
-    "preferred reply": (_winners, ("A", "B"), None),
-    "Q2 clarity": (_wide, Q2_OPTIONS, ("q2",)),
-    "Q3 fit": (_wide, Q3_OPTIONS, ("q3",)),
-    _BRANCH_POINTS: (_wide, tuple(range(1, 8)), BRANCHES),
+_VALUES: Mapping[str, Sequence[Any]] = {
+    "observed behaviour": ("y", "n"),
+    "preferred behaviour": ("y", "n"),
+    "emotion tags": (True, False),
+    "preferred reply": ("A", "B"),
+    "Q2 clarity": Q2_OPTIONS,
+    "Q3 fit": Q3_OPTIONS,
+    _BRANCH_POINTS: tuple(range(1, 8)),
 }
-"""Kind of label → how it is read, its values, and what is labelled where that is not all that is read."""
+"""Kind of label → its values."""
+
+
+def _labels(fact: GroundTruthEntry) -> Iterator[tuple[str, Hashable, Any]]:
+    """Kind, what is labelled, and the label; of tags each of the twenty items in each tagged or neutral turn."""
+    for turn in fact["turns"]:
+        number = turn["turnNumber"]
+        yield from (("observed behaviour", (number, place), letter) for place, letter in enumerate(turn["observed"]))
+        yield from (("preferred behaviour", (number, place), letter) for place, letter in enumerate(turn["preferred"]))
+        yield from (("preferred reply", (number, place), one[3]) for place, one in enumerate(turn["comparisons"]))
+        if turn["tags"] is not None:
+            felt = {name.casefold() for name in turn["tags"]}
+            yield from (("emotion tags", (number, item), item.casefold() in felt) for item in PANAS_ITEMS)
+    yield "Q2 clarity", "q2", fact["wide"]["q2"]
+    yield "Q3 fit", "q3", fact["wide"]["q3"]
+    yield from ((_BRANCH_POINTS, name, round(points)) for name, points in fact["wide"]["four_branch"].items())
 
 
 def _agreement(sets: Sequence[_Set], settings: Settings) -> tuple[list[Table], list[str]]:
     """A row for each set and kind of label that both hold; and on what they agree most and least."""
     rows = []
     for name, first, other in sets:
-        truths = list(enumerate(zip(first.truths(), other.truths(), strict=True)))
-        for kind, (read, values, of) in _KINDS.items():
-            both = [(row, read(mine), read(theirs)) for row, (mine, theirs) in truths if mine and theirs]
-            units = [
-                (row, mine[unit], theirs[unit])
-                for row, mine, theirs in both
-                for unit in of or mine
-                if mine.get(unit) in values and theirs.get(unit) in values
-            ]
-            if units:
-                rows.append((name, kind, *_agreed(first, kind, units, values, settings)))
+        units: dict[str, list[tuple[int, Any, Any]]] = {kind: [] for kind in _VALUES}
+        for row, (mine, theirs) in enumerate(zip(first.truths(), other.truths(), strict=True)):
+            there = {(kind, unit): label for kind, unit, label in (_labels(theirs) if theirs else ())}
+            for kind, unit, label in _labels(mine) if mine else ():
+                if label in _VALUES[kind] and there.get((kind, unit)) in _VALUES[kind]:
+                    units[kind].append((row, label, there[kind, unit]))
+        rows += [(name, kind, *_agreed(first, kind, of, settings)) for kind, of in units.items() if of]
     made = table(
         "agreement",
         "Do the labels agree?",
@@ -234,9 +201,10 @@ def _agreement(sets: Sequence[_Set], settings: Settings) -> tuple[list[Table], l
 
 
 def _agreed(
-    study: ScoreTable, kind: str, units: Sequence[tuple[int, Any, Any]], labels: Sequence[Any], settings: Settings
+    study: ScoreTable, kind: str, units: Sequence[tuple[int, Any, Any]], settings: Settings
 ) -> tuple[int, int, Cell, Cell, Cell, Cell]:
     """Of labels given twice (conversation, label, label): number, conversations, percent, κ, AC1 and α."""
+    labels = _VALUES[kind]
     rows, a, b = (list(part) for part in zip(*units, strict=True))
     people, n = study.clusters[rows], len(set(rows))
     small = n < settings.small or len(np.unique(people)) < 2

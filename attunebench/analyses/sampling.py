@@ -89,9 +89,14 @@ def claimed(cell: Cell, settings: Settings) -> bool:
     return p is not None and p <= settings.alpha and not cell.small
 
 
+_MOST_FLOATS = 5_000_000
+"""So many weights are kept as what they are multiplied as, four times as large; of more the memory would show."""
+
+
 @lru_cache(maxsize=4)
 def _weights(units: int, resamples: int, seed: int) -> Counts:
-    return bootstrap.resample_weights(units, resamples, np.random.default_rng(seed))
+    weights = bootstrap.resample_weights(units, resamples, np.random.default_rng(seed))
+    return weights.astype(np.float64) if weights.size <= _MOST_FLOATS else weights
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 Unit = Literal["text", "count", "share", "points", "number", "p", "rank", "usd", "seconds"]
 """How a number is written: share 0.612, points 61.2 (0–100), p 0.003 or < 0.001; `number` has three digits."""
 ChartKind = Literal["intervals", "bars", "heatmap", "matrix", "lines", "scatter", "dumbbells"]
-
-Floats = NDArray[np.float64]
 
 NOT_ESTIMABLE = "not estimable"
 """Mark of a value whose interval cannot be estimated, since every conversation (participant) has the same one."""
@@ -231,11 +228,6 @@ def counts(id: str, values: Iterable[Cell | Any] = (), label: str = "", meaning:
 def numbers_of(cells: Iterable[Cell], meaning: str = "") -> Filled:
     """The column "n": how many conversations are behind each of the cells."""
     return counts("n", [cell.n for cell in cells], "conversations", meaning)
-
-
-def totals(id: str, values: Floats, label: str = "", meaning: str = "") -> Filled:
-    """The sum of each column of counts, which epochs make fractions."""
-    return counts(id, [round(float(total)) for total in values.sum(axis=0)], label, meaning)
 
 
 def ranks(id: str, values: Iterable[Cell | Any], label: str = "", meaning: str = "") -> Filled:

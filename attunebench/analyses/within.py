@@ -13,17 +13,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from attunebench.analyses import verdicts
 from attunebench.analyses.base import Settings, Subject, models_of
 from attunebench.analyses.sampling import Sampling, beyond_reach, cells_of, corrected_p, defined_mean, mark_of
-from attunebench.analyses.table import Cell, Chart, Drill, Filled, Unit, cell_of, column, known
-from attunebench.analyses.verdicts import (
-    claims_sentence,
-    counted,
-    intervals_text,
-    reach_text,
-    sample_text,
-    tested_text,
-)
+from attunebench.analyses.table import Cell, Chart, Drill, Filled, Unit, cell_of, column, counts, known
 from attunebench.constants import BINARY_CATEGORY, BINARY_QUESTION_TEXT
 from attunebench.scores.table import ScoreTable
 from attunebench.statistics import bootstrap
@@ -133,7 +126,7 @@ class View(Sampling):
         (participants) there is no interval.
         """
         grouped = sums if self.clusters is None else [bootstrap.sum_by_cluster(part, self.clusters) for part in sums]
-        weights = self.weights.astype(np.float64)
+        weights = self.weights.astype(np.float64, copy=False)
         low, high = bootstrap.percentile_interval(function(*(weights @ part for part in grouped)), self.settings.level)
         units = support if self.clusters is None else bootstrap.sum_by_cluster(support, self.clusters)
         single = (units > 0).sum(axis=0) < 2
@@ -156,6 +149,10 @@ class View(Sampling):
             for i, label in enumerate(self.labels)
         ]
 
+    def totals(self, id: str, values: Floats, meaning: str = "") -> Filled:
+        """The sum of each column of counts, which epochs make fractions."""
+        return counts(id, [round(float(total)) for total in values.sum(axis=0)], meaning=meaning)
+
     def heatmap(self, label: str, title: str, axis: str) -> Chart:
         """A chart of `columns`."""
         return Chart("heatmap", label, tuple(f"model_{name}" for name in self.labels), title, axis)
@@ -164,27 +161,27 @@ class View(Sampling):
 
     @property
     def sample(self) -> str:
-        """ "60 conversations of 12 participants, mean over 4 models", for captions."""
-        return f"{sample_text(self.study)}, {counted(self.width, 'model')}"
+        """ "60 conversations of 12 participants, 4 models", for captions."""
+        return f"{verdicts.sample_text(self.study)}, {verdicts.counted(self.width, 'model')}"
 
     @property
     def turns_sample(self) -> str:
-        """ "60 conversations of 12 participants, 300 turns, 4 models", for captions."""
-        return f"{sample_text(self.study)}, {counted(len(self.study.turns), 'turn')}, {counted(self.width, 'model')}"
+        """ "60 conversations of 12 participants, 4 models, 300 turns", for captions."""
+        return f"{self.sample}, {verdicts.counted(len(self.study.turns), 'turn')}"
 
     def how(self, over: str = "") -> str:
         """How intervals, and p corrected `over` so many tests, were made."""
-        return f"{tested_text(self.settings, over) if over else intervals_text(self.settings)}."
+        return f"{verdicts.tested_text(self.settings, over) if over else verdicts.intervals_text(self.settings)}."
 
     def reach(self, tests: int) -> tuple[str, ...]:
         """A warning where no paired test over all conversations can be significant; else nothing."""
-        return reach_text(np.full(tests, self.least), self.settings)
+        return verdicts.reach_text(np.full(tests, self.least), self.settings)
 
     def claims(
         self, names: Iterable[str], cells: Iterable[Cell], of: str, *, noun: str = "difference", digits: int = 3
     ) -> str:
         """Which of these differences are significant."""
-        return claims_sentence(zip(names, cells, strict=True), self.settings, noun=noun, of=of, digits=digits)
+        return verdicts.claims_sentence(zip(names, cells, strict=True), self.settings, noun=noun, of=of, digits=digits)
 
 
 # Turns, questions and models gathered
