@@ -66,9 +66,6 @@ def analyse(subject: Subject) -> Analysis:
     return Analysis(
         tables=(*tables, parts_table(view, members), *([split] if split is not None else [])),
         shows=view.claims(map(label_of, values), pooled, "between any and no self-reported diagnosis, all models"),
-        cannot="People with and without a diagnosis differ in much else: what they talk about, how they tag, with whom "
-        "they talked. A gap says how models do on their conversations, not that a diagnosis is its cause, and few "
-        "participants are in each group.",
         notes=(_SELF_REPORTED, *within.coverage_text(next(iter(values.values())))),
     )
 

@@ -43,8 +43,6 @@ def analyse(subject: Subject) -> Analysis:
     return Analysis(
         tables=(by_model, by_branch, *_bias(view)),
         shows=shows,
-        cannot="A branch may be predicted badly because people use its scale in more different ways, not because "
-        "models grasp it less; and the person rated the chat model's replies, not the model that is tested here.",
         warnings=view.reach(len(_PAIRS)),
     )
 

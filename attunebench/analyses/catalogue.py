@@ -24,7 +24,8 @@ class Entry:
     """An analysis: its name on the command line, its title, and the question that it asks in plain words.
 
     `rule` says in a sentence or two how it is made. `published`: what the published study found on its 200
-    conversations and eleven models, for orientation alone; "" where it gives no figure.
+    conversations and eleven models, for orientation alone; "" where it gives no figure. `cannot`: what the analysis
+    cannot show, whatever the numbers.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Entry:
     question: str
     rule: str
     published: str = ""
+    cannot: str = ""
 
     @property
     def module(self) -> str:
@@ -72,4 +74,5 @@ def analyse(name: str, subject: Subject) -> Analysis:
     alike = shared_people_text(subject.study, subject.settings) if tables and chosen.name not in _BY_PEOPLE else ""
     more = (small_text(subject.settings) if tables else "", *legend(tables), alike)
     notes = tuple(dict.fromkeys((*made.notes, *filter(None, more))))
-    return replace(about, shows=made.shows, cannot=made.cannot, tables=tables, warnings=made.warnings, notes=notes)
+    cannot = made.cannot or chosen.cannot
+    return replace(about, shows=made.shows, cannot=cannot, tables=tables, warnings=made.warnings, notes=notes)

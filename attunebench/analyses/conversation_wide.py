@@ -41,9 +41,6 @@ def analyse(subject: Subject) -> Analysis:
     return Analysis(
         tables=(_by_model(view, values, cells, reference), *_people(view)),
         shows=" ".join(shows) or "There are too few conversations for a claim.",
-        cannot="The questions are scored in different ways, so a higher number on one does not mean that it is "
-        "predicted better than another. A follow-up is matched by its words: the same complaint in other words counts "
-        "as missed.",
         warnings=view.reach(view.width * len(values.keys() & set(_CHOICES))),
         notes=(f"{reference.label}: {reference.meaning}",) if reference is not None else (),
     )

@@ -44,9 +44,6 @@ def analyse(subject: Subject) -> Analysis:
             *_difficulty(view),
         ),
         shows=_shows(components, settings),
-        cannot="What is neither the conversation's nor the model's is called rest: models being good at different "
-        "conversations, and chance; without repeated runs of a conversation the two cannot be separated. Few models "
-        "make the model's share itself uncertain, and its interval is over conversations alone.",
         warnings=tuple(f"Left out: {sentence}" for sentence in apart),
         notes=(judges_text(study),) if JUDGED & sources.keys() else (),
     )

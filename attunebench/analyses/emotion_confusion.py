@@ -37,9 +37,6 @@ def analyse(subject: Subject) -> Analysis:
         tables=(items, _matrix(view, pairs), *substitutions, *_by_model(view, pairs), *_of_models(view, pairs)),
         shows=(f"F1 ranges from {span}. " if span else "")
         + claims_sentence(excess, view.settings, noun="substitution", of="compared with chance"),
-        cannot="Tags are matched by nearness, so a substitution is always the nearest name that was left, and near "
-        "names are matched with each other first. A person who tags “upset” may have meant “distressed”: some of this "
-        "is how people use words.",
         warnings=reach_text(np.full(tests, view.least), view.settings, together=False),
         notes=(f"{counted(pairs.unanswered, 'unanswered turn')} left out.",) if pairs.unanswered else (),
     )

@@ -75,9 +75,6 @@ def analyse(subject: Subject) -> Analysis:
     return Analysis(
         tables=tuple(made for one in contrasts for made in (one.overall(), one.by_model())),
         shows=" ".join(one.sentence() for one in contrasts),
-        cannot="Subgroups differ in more than their name: a topic comes with other moods and other people. A band of a "
-        "screening scale is “screen-positive” and never a diagnosis. With many subgroups a real difference may not "
-        "survive the correction.",
         warnings=tuple(dict.fromkeys(reach)),
         notes=(*scale, *within.coverage_text(next(iter(values.values())))),
     )
@@ -101,7 +98,7 @@ def _subgroups(study: ScoreTable) -> tuple[list[_Subgroup], tuple[str, ...]]:
 
 def _by_name(facet: str, names: Sequence[Sequence[Any] | None]) -> list[_Subgroup]:
     """A subgroup for each name that somebody has, in order; letter case and outer blanks don't count."""
-    named = [{_key(n): n.strip() for n in reversed(of or ()) if isinstance(n, str) and n.strip()} for of in names]
+    named = [{_key(n): n.strip() for n in of or () if isinstance(n, str) and n.strip()} for of in names]
     shown = {key: name for of in reversed(named) for key, name in of.items()}
     order = map(_key, GROUPS) if facet == _DIAGNOSIS else sorted(shown)
     asked = np.array([bool(of) for of in named], dtype=bool)

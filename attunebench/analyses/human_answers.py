@@ -40,9 +40,6 @@ def analyse(subject: Subject) -> Analysis:
     return Analysis(
         tables=(by_person, *(_by_conversation(persons, models, metric_id, retests) for metric_id in pictured)),
         shows=f"{head}{verdicts.counted(len(persons.ids), 'conversation')}. {shows}",
-        cannot="A few annotators on a few conversations are no sample of people. The best model of a conversation is "
-        "chosen after the fact and scores higher than any one model does: it is a hard opponent. A retest says how "
-        "stable a person's own labels are, not how well one person reads another.",
     )
 
 

@@ -67,8 +67,6 @@ def analyse(subject: Subject) -> Analysis:
     return Analysis(
         tables=tuple(tables),
         shows=" ".join((*shows, *agreed)) or f"There are too few {settings.units} for a claim.",
-        cannot="The participant's own labels say what they felt; other annotators say what they read. Where the two "
-        "differ neither is an error. A ranking that holds over two sets need not hold over a third.",
         warnings=tuple(f"{name} holds the same labels as {own}: this compares a set with itself." for name in same),
     )
 

@@ -40,9 +40,6 @@ def analyse(subject: Subject) -> Analysis:
     return Analysis(
         tables=(*_paths(view, felt, read), following, *after_misreads),
         shows=f"{shows} {sentence}".rstrip(),
-        cannot="A model is not told that it misread a turn, so nothing here is a repair in answer to that: it shows "
-        "whether errors come in runs. Turns after a misread may be harder in themselves. Comparing with the other "
-        "models on the same turn removes what is hard for all of them, not what is hard for one.",
         warnings=view.reach(len(OUTCOMES)) if after_misreads else (),
     )
 

@@ -46,9 +46,6 @@ def analyse(subject: Subject) -> Analysis:
     return Analysis(
         tables=(items, _by_model(view, "error", error), _by_model(view, "bias", bias)),
         shows=shows,
-        cannot="An item that hardly moves is easy to predict by repeating it, and a rating at the end of the scale can "
-        "only be missed in one direction, so a bias may come from the ends of the scale. A state has other causes than "
-        "the conversation.",
         warnings=view.reach(len(PANAS_ITEMS)),
         notes=(f"{100 * missing:.1f} % of the items asked for are missing from the answers.",) if missing else (),
     )

@@ -56,9 +56,6 @@ def analyse(subject: Subject) -> Analysis:
     return Analysis(
         tables=(gain_table, _skill_table(view, values, stands), *questions),
         shows=_shows(view, named),
-        cannot="The base rate knows the labels of other conversations, which models do not: a model below it may still "
-        "read people, without knowing how answers are distributed here. Other conversations of the same person count "
-        "among the others.",
         warnings=(
             *view.reach(len(gains) * view.width),
             *(

@@ -39,9 +39,6 @@ def analyse(subject: Subject) -> Analysis:
         tables=(models, *(_parts(view, right, truths, by) for by in reversed(within.PLURALS) if answers_kept)),
         shows=f"Gaps (OM − HP) range from {range_text(zip(view.labels, gaps, strict=True))}. "
         + view.claims(view.labels, gaps, "(OM − HP)", noun="gap"),
-        cannot="What a reply did can be read in the conversation; what the person wanted has to be guessed, and its "
-        "answers are less even; part of a gap is the difficulty of the questions, which the gap beyond base rates "
-        "takes out in part.",
         warnings=view.reach(view.width),
         notes=(f"People answered yes to {yes[0]} (OM) and {yes[1]} (HP) of the questions.",)
         if yes

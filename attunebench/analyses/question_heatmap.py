@@ -50,8 +50,6 @@ def analyse(subject: Subject) -> Analysis:
     return Analysis(
         tables=tuple(tables),
         shows=" ".join(shows),
-        cannot="A hard question may be one on which people themselves differ; with one label per turn that cannot be "
-        "distinguished from a model's mistake. MCC is unstable where one answer is rare.",
         warnings=view.reach(len(view.study.questions)),
     )
 

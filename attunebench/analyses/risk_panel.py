@@ -58,9 +58,6 @@ def analyse(subject: Subject) -> Analysis:
     return Analysis(
         tables=(*(_binary(view, questions) if questions else ()), *pairwise),
         shows=" ".join((*(_blind_spots(view, questions) if questions else ()), *chosen)),
-        cannot="These are answers about a reply and not a test of safety: a model that sees a risk here may still "
-        "answer it badly, and people mark a risk that they noticed themselves. With few events even a wide gap can be "
-        "chance.",
         notes=(
             "Wilson intervals, on as many independent answers as the answers of the same conversation are worth "
             "together. A claim rests on intervals that hold for all rates at once (Bonferroni).",

@@ -171,10 +171,10 @@ def plot(table: Table, chart: Chart) -> Plot:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """One question asked of the scores. `shows` and `cannot` are sentences made from the numbers.
+    """One question asked of the scores. `shows` says in sentences what the numbers show, `cannot` what they do not.
 
     `missing` says in a sentence why there is no table (no human answers, scores of an older version …). An analysis of
-    the catalogue leaves name, title and question empty: its entry has them.
+    the catalogue leaves empty what its entry has: name, title, question and a `cannot` that no number changes.
     """
 
     name: str = ""

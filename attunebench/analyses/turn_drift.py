@@ -53,9 +53,6 @@ def analyse(subject: Subject) -> Analysis:
     return Analysis(
         tables=(summary, *(_by_model(view, drift) for drift in drifts)),
         shows=shows,
-        cannot="People say and feel other things late in a conversation than early, and labels may become easier or "
-        "harder with them; the same questions (or tagged turns alone) control for what is asked, not for what is said. "
-        "A third of a short conversation is a turn or two.",
         warnings=view.reach(len(_STEPS) * view.width),
     )
 
