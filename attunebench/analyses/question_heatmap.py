@@ -6,6 +6,7 @@ answered well by saying yes always, so every accuracy stands beside that of the 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -61,20 +62,11 @@ def _tables(view: View, side: _Side, by: within.By) -> tuple[Table, Table]:
     labels = asked.sum(axis=0) @ parts
     yes = ratio(np.nansum(side.truth, axis=0) @ parts, labels)
     frequent = np.where(asked, side.truth == (yes[parts.argmax(axis=1)] >= 0.5), np.nan)
-    pooled = mean_over_models(side.right)
-    columns = np.concatenate([np.stack([side.truth, frequent, pooled], axis=2), side.right], axis=2)
-    keys = (None, None, None, *(group.key for group in view.study.groups))
-    drills = [
-        Drill(key, question=name, block=side.block) if by == "question" else Drill(key, metric=f"{side.block}_accuracy")
+    about = [
+        Drill(question=name, block=side.block) if by == "question" else Drill(metric=f"{side.block}_accuracy")
         for name in names
-        for key in keys
     ]
-    above, below = (sums.reshape(len(sums), -1) for sums in within.part_sums(view, columns, parts))
-    cells = view.rates(above, below, drills, right=True)
-    base, most, over_models, *of_models = (cells[i :: len(keys)] for i in range(len(keys)))
-    mcc = [
-        _mcc_cells(view, side.truth, side.right[:, :, i], parts, drills[3 + i :: len(keys)]) for i in range(view.width)
-    ]
+    (base, most, over_models, *of_models), mcc = _cells(view, side, frequent, parts, about)
     front = [
         words(by, names),
         numbers_of(base),
@@ -82,7 +74,7 @@ def _tables(view: View, side: _Side, by: within.By) -> tuple[Table, Table]:
         column("yes", base, "yes", "share", "Base rate: share of these labels that are yes."),
     ]
     asks = [words("asks", map(within.wording, names))] if by == "question" else []
-    over = _over_frequent(view, side.block, pooled, frequent, parts)
+    over = _over_frequent(view, side, frequent, parts)
     order = [int(i) for i in np.flatnonzero(labels)]
     caption = f"{view.turns_sample}; pooled over turns, not answered is wrong. {view.how()}"
     accuracy, correlation = (f"{side.label}: {measure} by {by}" for measure in ("accuracy", "MCC"))
@@ -110,6 +102,19 @@ def _tables(view: View, side: _Side, by: within.By) -> tuple[Table, Table]:
     )
 
 
+def _cells(
+    view: View, side: _Side, frequent: Floats, parts: Floats, about: list[Drill]
+) -> tuple[list[list[Cell]], list[list[Cell]]]:
+    """By part the rates of yes, of the more frequent answer, of all models and of each; and MCC of each model."""
+    columns = [side.truth, frequent, mean_over_models(side.right), *np.moveaxis(side.right, 2, 0)]
+    keys = (None, None, None, *(group.key for group in view.study.groups))
+    drills = [[replace(drill, group=key) for drill in about] for key in keys]
+    above, below = (sums.reshape(len(sums), -1) for sums in within.part_sums(view, np.stack(columns, axis=2), parts))
+    cells = view.rates(above, below, [drill for row in zip(*drills, strict=True) for drill in row], right=True)
+    mcc = [_mcc_cells(view, side.truth, of, parts, d) for of, d in zip(columns[3:], drills[3:], strict=True)]
+    return [cells[i :: len(keys)] for i in range(len(keys))], mcc
+
+
 def _mcc_cells(view: View, truth: Floats, right: Floats, parts: Floats, drills: list[Drill]) -> list[Cell]:
     """Matthews' correlation of one model's answers pooled by part; not answered is a wrong answer."""
     tp, fn, tn, fp = (
@@ -127,14 +132,15 @@ def _mcc(tp: Floats, tn: Floats, fp: Floats, fn: Floats) -> Floats:
     return np.asarray(np.where(below > 0, (tp * tn - fp * fn) / np.sqrt(np.where(below > 0, below, 1.0)), 0.0))
 
 
-def _over_frequent(view: View, block: Block, pooled: Floats, frequent: Floats, parts: Floats) -> list[Cell]:
+def _over_frequent(view: View, side: _Side, frequent: Floats, parts: Floats) -> list[Cell]:
     """All models minus the more frequent answer, over all answers; conversations (participants) move as a whole."""
     # A row for each answer, and a column for each part, which has gaps where the question is of another part.
-    a, b = (np.where(parts == 1, side[:, :, None], np.nan).reshape(-1, parts.shape[1]) for side in (pooled, frequent))
+    pooled = mean_over_models(side.right)
+    a, b = (np.where(parts == 1, of[:, :, None], np.nan).reshape(-1, parts.shape[1]) for of in (pooled, frequent))
     rows = view.study.clusters_of_turns()
     units = np.repeat(rows if view.clusters is None else view.clusters[rows], len(parts))
     units = np.unique(units, return_inverse=True)[1].astype(np.intp)
-    tests = pair_tests(f"question-heatmap/{block}/{parts.shape[1]}", a, b, view.settings, units)
+    tests = pair_tests(f"question-heatmap/{side.block}/{parts.shape[1]}", a, b, view.settings, units)
     there = within.part_sums(view, pooled[:, :, None], parts)[1][:, :, 0] > 0
     small = beyond_reach(tests.least, view.settings) | view.small(np.where(there, 0.0, np.nan))
     corrected = corrected_p(tests, view.settings)
