@@ -195,6 +195,12 @@ class Sampling:
             p_corrected=corrected,
         )
 
+    def paired(self, name: str, a: Floats, b: Floats, drills: Sequence[Drill | None] | None = None) -> list[Cell]:
+        """A cell for each column of a − b, all tested and corrected together; `name` is the use of the chance."""
+        tests = self.tests(name, a, b)
+        cells = self.difference_cells(tests, corrected_p(tests, self.settings), a, b)
+        return cells if drills is None else [replace(cell, drill=d) for cell, d in zip(cells, drills, strict=True)]
+
     def rank_shifts(self, before: Floats, after: Floats) -> tuple[Floats, Floats, Floats]:
         """Ranks that each column gains from before to after, and their interval over resamples; higher is better.
 

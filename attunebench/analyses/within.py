@@ -15,7 +15,7 @@ import numpy as np
 
 from attunebench.analyses import verdicts
 from attunebench.analyses.base import Settings, Subject, models_of
-from attunebench.analyses.sampling import Sampling, beyond_reach, cells_of, corrected_p, defined_mean, mark_of
+from attunebench.analyses.sampling import Sampling, beyond_reach, cells_of, defined_mean, mark_of
 from attunebench.analyses.table import Cell, Chart, Drill, Filled, Unit, cell_of, column, counts, known
 from attunebench.constants import BINARY_CATEGORY, BINARY_QUESTION_TEXT
 from attunebench.scores.table import ScoreTable
@@ -106,12 +106,6 @@ class View(Sampling):
             drills += self.drills(metric_id, turns=turns)
             cells[name] = self.rates(sums[:, third], counts[:, third], drills)
         return cells
-
-    def paired(self, name: str, a: Floats, b: Floats, drills: Sequence[Drill | None] | None = None) -> list[Cell]:
-        """A cell for each column of a − b, all tested and corrected together; `name` is the use of the chance."""
-        tests = self.tests(name, a, b)
-        cells = self.difference_cells(tests, corrected_p(tests, self.settings), a, b)
-        return cells if drills is None else [replace(cell, drill=d) for cell, d in zip(cells, drills, strict=True)]
 
     def functions(
         self,
