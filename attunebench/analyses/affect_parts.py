@@ -10,25 +10,26 @@ from collections.abc import Mapping
 import numpy as np
 
 from attunebench.analyses import within
-from attunebench.analyses.sampling import Sampling
+from attunebench.analyses.sampling import defined_mean, ratio
 from attunebench.analyses.table import Cell, Chart, Table, column, counts, table, words
-from attunebench.analyses.verdicts import counted, intervals_text
+from attunebench.analyses.within import View
 from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.contrasts import Mask
 
 
-def parts_table(study: ScoreTable, members: Mapping[str, Mask], sampling: Sampling) -> Table:
+def parts_table(view: View, members: Mapping[str, Mask]) -> Table:
     """A row for each group: neutral turns, tags, Emotion VA on all and on tagged turns, false alarms; over models."""
-    felt = _number_of_tags([[tags] for tags in study.truth_tags()])
-    given = np.stack([_number_of_tags(study.tags(group)) for group in study.groups], axis=1)
-    tagged = _tagged(study)
+    study, tagged = view.study, _tagged(view.study)
+    felt = np.array([np.nan if tags is None else len(tags) for tags in study.truth_tags()])
+    numbers = [[[np.nan if t is None else len(t) for t in epochs] for epochs in study.tags(g)] for g in study.groups]
+    given = np.array([[defined_mean(np.array(epochs, dtype=float)) for epochs in of] for of in numbers]).T
     level = _level(tagged, study.turn_values("emotion_va"))
     masks = np.stack(list(members.values()), axis=1).astype(np.float64)
 
     def part(of_turns: Floats) -> list[Cell]:
-        above, below = within.conversation_sums(study, of_turns[:, None])
-        return within.rate_cells(sampling, above * masks, below * masks)
+        above, below = view.sums(of_turns[:, None])
+        return view.rates(above * masks, below * masks)
 
     return table(
         "parts",
@@ -36,57 +37,46 @@ def parts_table(study: ScoreTable, members: Mapping[str, Mask], sampling: Sampli
         words("group", members),
         counts("n", masks.sum(axis=0).astype(np.int64), "conversations"),
         counts("participants", [len(np.unique(study.clusters[mask])) for mask in members.values()]),
-        counts("turns", (within.conversation_sums(study, level)[1] @ masks).astype(np.int64)),
-        column(
-            "neutral", part(1 - tagged), "neutral turns", "share", "Without a tag: the score of always naming none."
-        ),
+        counts("turns", (view.sums(level)[1] @ masks).astype(np.int64)),
+        column("neutral", part(1 - tagged), "neutral turns", "share", "Turns that the person did not tag."),
         column("felt", part(felt), "tags per turn", "number", "Emotions that the person tagged.", digits=2),
         column("given", part(_level(tagged, given)), "predicted tags per turn", "number", "Named by models.", digits=2),
         column("va", part(level), "Emotion VA", "share", "Over all turns.", better=True),
         column("va_tagged", part(np.where(tagged == 1, level, np.nan)), "VA on tagged turns", "share", better=True),
         column("false_alarm", part(np.where(tagged == 0, 1 - level, np.nan)), "false alarms", "share", better=False),
         order=[i for i, mask in enumerate(members.values()) if mask.any()],
-        caption=f"Over all turns of a group, mean over {counted(len(study.groups), 'model')}. False alarms are on "
-        "neutral turns. A group with more neutral turns is easier for a model that names few emotions. "
-        f"{intervals_text(sampling.settings)}.",
+        caption=f"{view.sample}, over all turns of a group. False alarms are on neutral turns. A group with more "
+        f"neutral turns is easier for a model that names few emotions. {view.how()}",
     )
 
 
-def split_table(study: ScoreTable, sides: tuple[Mask, Mask], sampling: Sampling) -> Table | None:
+def split_table(view: View, sides: tuple[Mask, Mask]) -> Table | None:
     """How the difference of the second side from the first splits, for all models and each.
 
     Turns weigh so that each conversation counts once, as in the metric: neutral share · (1 − false alarms) + tagged
     share · VA on tagged turns is then a side's mean, and a difference splits into three parts without a rest. None
     where a side has no neutral or no tagged turn.
     """
-    tagged, of_models = _tagged(study), study.turn_values("emotion_va")
+    tagged, of_models = _tagged(view.study), view.study.turn_values("emotion_va")
     va = np.column_stack([_level(tagged, of_models), of_models])
-    number = within.conversation_sums(study, va)[1]
-    sums = []
-    for kind in (0.0, 1.0):
-        above, below = within.conversation_sums(study, np.where(tagged[:, None] == kind, va, np.nan))
-        weighted = [np.nan_to_num(within.ratio(part, number)) for part in (below, above)]
-        sums.append([[part * side[:, None] for part in weighted] for side in sides])
-    of_sides = [[part for kind in sums for part in kind[side]] for side in (0, 1)]
-    if any((weight.sum(axis=0) == 0).any() for side in of_sides for weight in side[::2]):
+    number = view.sums(va)[1]
+    kinds = [view.sums(np.where(tagged[:, None] == kind, va, np.nan)) for kind in (0.0, 1.0)]
+    weighted = [np.nan_to_num(ratio(part, number)) for above, below in kinds for part in (below, above)]
+    sums = [part * side[:, None] for side in sides for part in weighted]
+    if any((weight.sum(axis=0) == 0).any() for weight in sums[::2]):
         return None
-    values = _split(*([part.sum(axis=0) for part in side] for side in of_sides))
-    samples = _split(*([within.resampled_sums(sampling, part) for part in side] for side in of_sides))
-    support = sum(weight for side in of_sides for weight in side[::2])
-    difference, share, alarms, on_tagged = (
-        within.function_cells(sampling, value, drawn, np.asarray(support))
-        for value, drawn in zip(values, samples, strict=True)
-    )
+    cells = view.functions(_split, sums, np.tile(sum(sums[::2]), 4))
+    difference, share, alarms, on_tagged = within.in_rows(cells, va.shape[1])
     return table(
         "split",
         "Where the difference in Emotion VA comes from",
-        words("model", ("all models", *study.labels)),
+        words("model", ("all models", *view.labels)),
         column("difference", difference, "any − none", "share", "Sum of the three parts."),
         column("share", share, "from neutral turns", "share", "The groups differ in how many turns are neutral."),
         column("alarms", alarms, "from false alarms", "share", "Neutral turns are read better or worse."),
         column("tagged", on_tagged, "from tagged turns", "share", "Tagged turns are read better or worse."),
         caption="Each conversation counts once. The difference splits without a rest, each part at the mean of the "
-        f"other quantities of both groups. {intervals_text(sampling.settings)}.",
+        f"other quantities of both groups. {view.how()}",
         chart=Chart("bars", "model", ("share", "alarms", "tagged"), "Parts of the gap in Emotion VA", "any − none"),
     )
 
@@ -104,11 +94,14 @@ def _level(tagged: Floats, of_models: Floats) -> Floats:
     return level
 
 
-def _split(first: list[Floats], second: list[Floats]) -> list[Floats]:
-    """Difference and its three parts; a side has weights of neutral and of tagged turns, each with its weighted VA."""
+def _split(*sums: Floats) -> Floats:
+    """Difference and its three parts, one after the other.
+
+    Each side has the weight and the weighted VA of neutral turns, then of tagged ones.
+    """
     (share_a, neutral_a, tagged_a), (share_b, neutral_b, tagged_b) = (
-        (within.ratio(weight, weight + other), within.ratio(above, weight), within.ratio(above_tagged, other))
-        for weight, above, other, above_tagged in (first, second)
+        (ratio(weight, weight + other), ratio(above, weight), ratio(above_tagged, other))
+        for weight, above, other, above_tagged in (sums[:4], sums[4:])
     )
     share, neutral, tagged = (share_a + share_b) / 2, (neutral_a + neutral_b) / 2, (tagged_a + tagged_b) / 2
     parts = [
@@ -116,10 +109,4 @@ def _split(first: list[Floats], second: list[Floats]) -> list[Floats]:
         share * (neutral_b - neutral_a),
         (1 - share) * (tagged_b - tagged_a),
     ]
-    return [np.asarray(sum(parts)), *parts]
-
-
-def _number_of_tags(turns: list[list[Mapping[str, float | None] | None]]) -> Floats:
-    """How many emotions were named per turn, mean over epochs that answered; NaN without any."""
-    answered = [[len(tags) for tags in epochs if tags is not None] for epochs in turns]
-    return np.array([np.mean(numbers) if numbers else np.nan for numbers in answered])
+    return np.concatenate([parts[0] + parts[1] + parts[2], *parts], axis=-1)

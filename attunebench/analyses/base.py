@@ -5,8 +5,9 @@ Knows metrics by their cards alone, and no single analysis.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -141,14 +142,24 @@ def by_value(values: Floats, *, higher_is_better: bool = True) -> list[int]:
     return [int(position) for position in np.argsort(keys, kind="stable")]
 
 
-def best_first(cells: Iterable[Cell]) -> list[int]:
-    """Positions of the cells, the highest first, undefined ones last."""
-    return by_value(np.array([value_of(cell) for cell in cells]))
+def best_first(cells: Iterable[Cell], *, higher_is_better: bool = True) -> list[int]:
+    """Positions of the cells, the best first, undefined ones last."""
+    return by_value(np.array([value_of(cell) for cell in cells]), higher_is_better=higher_is_better)
 
 
 def reference_of(study: ScoreTable, reference_id: str) -> ReferenceValues | None:
     """The reference of this id as far as it stands, or None where the scores hold none."""
     return next((standing(reference) for reference in study.references if reference.id == reference_id), None)
+
+
+def variants_of(study: ScoreTable, group: Group) -> list[Mapping[str, Any]]:
+    """The settings that a group's results were made with, as the metadata of its file has them."""
+    return [
+        variant
+        for entry in study.metadata[group.source].get("settings") or ()
+        if (entry.get("provider"), entry.get("em_model"), entry.get("mode")) == group.key
+        for variant in entry.get("variants") or ()
+    ]
 
 
 # How metrics are written

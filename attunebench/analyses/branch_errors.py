@@ -5,129 +5,94 @@ The error is what `four_branch_<branch>` is made of, so an answer that is missin
 
 from __future__ import annotations
 
-import math
 from itertools import combinations
 
 import numpy as np
 
-from attunebench.analyses.base import NOTHING_SCORED, Subject, by_value, drill_to, models_of, value_of
-from attunebench.analyses.sampling import Sampling, claimed, corrected_p, mean_over_models
-from attunebench.analyses.table import Analysis, Cell, Chart, Filled, Missing, Table, column, counts, table, words
-from attunebench.analyses.verdicts import (
-    claims_sentence,
-    correction_text,
-    counted,
-    intervals_text,
-    range_text,
-    reach_text,
-    sample_text,
-)
+from attunebench.analyses.base import Subject, best_first
+from attunebench.analyses.sampling import claimed, mean_over_models
+from attunebench.analyses.table import Analysis, Chart, Missing, Table, column, counts, numbers_of, table, words
+from attunebench.analyses.verdicts import range_text
+from attunebench.analyses.within import View
 from attunebench.constants import BRANCHES
 from attunebench.metrics.four_branch import SPAN
-from attunebench.scores.table import ScoreTable
+
+_PAIRS = list(combinations(range(len(BRANCHES)), 2))
 
 
 def analyse(subject: Subject) -> Analysis:
     """Mean absolute error and bias per model and branch; which branches differ."""
-    study, settings = models_of(subject), subject.settings
-    if not study.groups:
-        raise Missing(NOTHING_SCORED)
+    view = View.of_models(subject)
     ids = {**{branch: f"four_branch_{branch}" for branch in BRANCHES}, "all": "four_branch"}
-    errors = {name: SPAN * (1 - study.values(metric_id)) for name, metric_id in ids.items()}
+    errors = {name: SPAN * (1 - view.study.values(metric_id)) for name, metric_id in ids.items()}
     if np.isnan(errors["all"]).all():
         raise Missing("No result predicts branch scores for a person who gave any.")
-    sampling = Sampling.of(study, settings)
-    cells = {
-        name: sampling.cells(values, [drill_to(group, ids[name]) for group in study.groups])
-        for name, values in errors.items()
-    }
+    cells = {name: view.cells(of, view.drills(ids[name])) for name, of in errors.items()}
     by_model = table(
         "errors",
         "Error per model and branch",
-        words("model", study.labels),
-        counts("n", [cell.n for cell in cells["all"]], "conversations"),
-        *(_points(name, column, "Mean absolute error in points of the scale 1–7.") for name, column in cells.items()),
-        order=by_value(sampling.estimate(errors["all"]).value, higher_is_better=False),
-        caption=f"{sample_text(study)}. Points of the scale 1–7, lower is better; an unanswered branch counts "
-        f"{SPAN:g}. {intervals_text(settings)}.",
+        words("model", view.labels),
+        numbers_of(cells["all"]),
+        *(column(n, of, n.replace("all", "all branches"), better=False, digits=2) for n, of in cells.items()),
+        order=best_first(cells["all"], higher_is_better=False),
+        caption=f"{view.sample}. Mean absolute error in points of the scale 1–7; an unanswered branch counts {SPAN:g}. "
+        f"{view.how()}",
         chart=Chart("intervals", "model", BRANCHES, "Four Branch error", "mean absolute error (points of 1–7)"),
     )
-    pooled = np.stack([mean_over_models(errors[branch]) for branch in BRANCHES], axis=1)
-    by_branch, shows = _branches(study, sampling.cells(pooled), _pairs(pooled, sampling), sampling)
+    by_branch, shows = _branches(view, np.stack([mean_over_models(errors[branch]) for branch in BRANCHES], axis=1))
     return Analysis(
-        tables=(by_model, by_branch, *_bias(study, sampling)),
+        tables=(by_model, by_branch, *_bias(view)),
         shows=shows,
-        cannot="A branch may be predicted badly because people use its scale in more different ways, not because "
-        "models grasp it less; and the person rated the chat model's replies, not the model that is tested here.",
-        warnings=reach_text(np.full(math.comb(len(BRANCHES), 2), sampling.least), settings),
+        warnings=view.reach(len(_PAIRS)),
     )
 
 
-def _points(branch: str, cells: list[Cell], meaning: str, *, better: bool | None = False) -> Filled:
-    label = "all branches" if branch == "all" else branch
-    return column(branch, cells, label, "number", meaning, better=better, digits=2)
-
-
-def _pairs(pooled: np.ndarray, sampling: Sampling) -> dict[tuple[int, int], Cell]:
-    """The difference of each two branches, paired over conversations."""
-    pairs = list(combinations(range(len(BRANCHES)), 2))
-    a, b = pooled[:, [i for i, _ in pairs]], pooled[:, [j for _, j in pairs]]
-    tests = sampling.tests("branch-errors", a, b)
-    cells = sampling.difference_cells(tests, corrected_p(tests, sampling.settings), a, b)
-    return dict(zip(pairs, cells, strict=True))
-
-
-def _branches(
-    study: ScoreTable, cells: list[Cell], pairs: dict[tuple[int, int], Cell], sampling: Sampling
-) -> tuple[Table, str]:
+def _branches(view: View, errors: np.ndarray) -> tuple[Table, str]:
     """Each branch over all models, each conversation counting once; and what can be said of their order."""
-    settings = sampling.settings
-    order = [i for i in by_value(np.array([value_of(cell) for cell in cells])) if cells[i].value is not None]
-    apart = [sum(i in pair and claimed(cell, settings) for pair, cell in pairs.items()) for i in range(len(BRANCHES))]
-    shown = table(
+    cells = view.cells(errors)
+    a, b = (errors[:, list(side)] for side in zip(*_PAIRS, strict=True))
+    pairs = view.paired("branch-errors", a, b)
+    differing = [pair for pair, cell in zip(_PAIRS, pairs, strict=True) if claimed(cell, view.settings)]
+    order = [i for i in best_first(cells) if cells[i].value is not None]
+    made = table(
         "branches",
         "Branches over all models",
         words("branch", BRANCHES),
-        counts("n", [cell.n for cell in cells], "conversations"),
+        numbers_of(cells),
         column("error", cells, meaning="Mean over models, then conversations", better=False, digits=2),
-        counts("apart", apart, "differs from", "From how many other branches it differs significantly."),
+        counts("apart", [sum(i in pair for pair in differing) for i in range(len(BRANCHES))], "differs from"),
         order=order,
-        caption=f"{sample_text(study)}, mean over {counted(len(study.groups), 'model')} in each; hardest first. "
-        f"{intervals_text(settings)}; {correction_text(settings, counted(len(pairs), 'pair'))} of branches.",
+        caption=f"{view.sample}; hardest first. “Differs from”: from how many other branches it differs significantly. "
+        f"{view.how('the pairs of branches')}",
     )
     if len(order) < 2:
-        return shown, "Only one branch has answers to compare."
+        return made, "Only one branch has answers to compare."
+    names = [f"{BRANCHES[i]} − {BRANCHES[j]}" for i, j in _PAIRS]
     span = range_text([(BRANCHES[i], cells[i]) for i in order], 2)
-    named = [(f"{BRANCHES[i]} − {BRANCHES[j]}", cell) for (i, j), cell in pairs.items()]
-    differences = claims_sentence(named, settings, of="between branches", digits=2)
-    return shown, f"Mean errors range from {span} points. {differences}"
+    return made, f"Mean errors range from {span} points. {view.claims(names, pairs, 'between branches', digits=2)}"
 
 
-def _bias(study: ScoreTable, sampling: Sampling) -> list[Table]:
+def _bias(view: View) -> list[Table]:
     """Predicted minus given points; nothing where the scores do not keep the answers."""
-    columns = []
+    truths = [{} if truth is None else truth["wide"]["four_branch"] for truth in view.study.truths()]
+    columns = {}
     for branch in BRANCHES:
-        truths = [study.ground_truth.get(conversation) for conversation in study.ids]
-        given = np.array([np.nan if t is None else t["wide"]["four_branch"].get(branch, np.nan) for t in truths])
-        predicted = study.entry_values(
-            lambda entry, branch=branch: (
-                ((entry.get("answers") or {}).get("wide") or {})  # type: ignore[misc]
-                .get("four_branch", {})
-                .get(branch)
+        given = np.array([truth.get(branch, np.nan) for truth in truths])
+        predicted = view.study.entry_values(
+            lambda entry, branch=branch: (  # type: ignore[misc]
+                ((entry.get("answers") or {}).get("wide") or {}).get("four_branch", {}).get(branch)
             )
         )
-        columns.append(predicted - given[:, None])
-    if np.isnan(np.stack(columns)).all():
+        columns[branch] = predicted - given[:, None]
+    if all(np.isnan(values).all() for values in columns.values()):
         return []
-    cells = [sampling.cells(values, flag=False) for values in columns]
-    meaning = "Predicted minus the person's own points."
     return [
         table(
             "bias",
             "Too high or too low",
-            words("model", study.labels),
-            *(_points(branch, found, meaning, better=None) for branch, found in zip(BRANCHES, cells, strict=True)),
+            words("model", view.labels),
+            *(column(branch, view.cells(values, flag=False), digits=2) for branch, values in columns.items()),
             caption="Predicted minus the person's points, over answered branches only; above 0 the model overestimates "
-            f"how well the replies did. {intervals_text(sampling.settings)}.",
+            f"how well the replies did. {view.how()}",
         )
     ]

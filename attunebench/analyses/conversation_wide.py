@@ -12,19 +12,12 @@ from typing import Any
 import numpy as np
 
 from attunebench.analyses import verdicts, within
-from attunebench.analyses.base import (
-    Subject,
-    by_value,
-    defined_metrics,
-    drill_to,
-    label_of,
-    metric_column,
-    reference_of,
-)
-from attunebench.analyses.sampling import Sampling, mean_of
-from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, column, counts, known, table, words
+from attunebench.analyses.base import Subject, by_value, defined_metrics, label_of, metric_column, reference_of
+from attunebench.analyses.sampling import mean_of
+from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, cell_of, column, counts, table, words
+from attunebench.analyses.within import View
 from attunebench.scores import BASE_RATE
-from attunebench.scores.table import ScoreTable
+from attunebench.scores.table import ReferenceValues
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.intervals import wilson_interval
 
@@ -38,88 +31,77 @@ _NEAR_ZERO = 0.05
 
 def analyse(subject: Subject) -> Analysis:
     """Means per model and question with chance and base rates, and what the people themselves answered."""
-    study, sampling = within.scored_models(subject)
-    values = defined_metrics(study, METRICS)
+    view = View.of_models(subject)
+    values = defined_metrics(view.study, METRICS)
     if not values:
         raise Missing("No result holds answers about the whole conversation for a person who gave any.")
-    cells = {
-        metric_id: sampling.cells(table, [drill_to(group, metric_id) for group in study.groups], of=metric_id)
-        for metric_id, table in values.items()
-    }
-    above, tests = _above_chance(study, values, sampling), len(study.groups) * len(values.keys() & set(_CHOICES))
-    reference = reference_of(study, BASE_RATE)
+    cells = {metric_id: view.means(metric_id, table) for metric_id, table in values.items()}
+    reference = reference_of(view.study, BASE_RATE)
+    shows = (*_above_chance(view, values), *_follow_up(view, cells.get("q3_follow_up_asked", ())))
     return Analysis(
-        tables=(_by_model(study, values, cells, sampling), *_people(study)),
-        shows=" ".join((*above, *_follow_up(study, cells))) or "There are too few conversations for a claim.",
-        cannot="The questions are scored in different ways, so a higher number on one does not mean that it is "
-        "predicted better than another. A follow-up is matched by its words: the same complaint in other words counts "
-        "as missed.",
-        warnings=verdicts.reach_text(np.full(tests, sampling.least), sampling.settings),
+        tables=(_by_model(view, values, cells, reference), *_people(view)),
+        shows=" ".join(shows) or "There are too few conversations for a claim.",
+        warnings=view.reach(view.width * len(values.keys() & set(_CHOICES))),
         notes=(f"{reference.label}: {reference.meaning}",) if reference is not None else (),
     )
 
 
 def _by_model(
-    study: ScoreTable, values: Mapping[str, Floats], cells: Mapping[str, list[Cell]], sampling: Sampling
+    view: View, values: Mapping[str, Floats], cells: Mapping[str, list[Cell]], reference: ReferenceValues | None
 ) -> Table:
     """The means of each model, best first, and below them the base rate where the scores hold it."""
-    labels: list[Cell | str] = [*study.labels]
-    scored = study.scored().sum(axis=0).tolist()
-    columns = {metric_id: list(of) for metric_id, of in cells.items()}
-    reference = reference_of(study, BASE_RATE)
+    labels, scored = [*map(Cell, view.labels)], view.study.scored().sum(axis=0).tolist()
+    of_base = list[list[Cell]]([] for _ in values)
     if reference is not None:
-        gap = np.full(len(study.ids), np.nan)
+        gap = np.full(len(view.study.ids), np.nan)
         base = np.stack([reference.values.get(metric_id, gap) for metric_id in values], axis=1)
-        for of, cell in zip(columns.values(), sampling.cells(base, of=tuple(values)), strict=True):
-            of.append(cell)
+        of_base = [[cell] for cell in view.cells(base, of=tuple(values))]
         labels.append(Cell(reference.label, mark="reference"))
-        scored.append(max(of[-1].n or 0 for of in columns.values()))
+        scored.append(max(of[0].n or 0 for of in of_base))
     drawn = tuple(m for m in METRICS[:5] if m in values)
-    order = by_value(sampling.estimate(mean_of([values[m] for m in METRICS[:4] if m in values])).value)
+    order = by_value(within.column_means(mean_of([values[m] for m in METRICS[:4] if m in values])))
     return table(
         "questions",
         "Answers about the whole conversation",
         words("model", labels),
         counts("conversations", scored),
-        *(metric_column(metric_id, of) for metric_id, of in columns.items()),
-        order=[*order, *range(len(study.groups), len(labels))],
-        caption=f"{verdicts.sample_text(study)}. Chance is 1/4 on Q2 and Q3. The follow-up is asked only where "
-        "something felt off: “asked” covers only these conversations, the canonical follow-up all of them (1 for an "
-        "empty answer where nothing did), false alarms the others (lower is better). "
-        f"{verdicts.tested_text(sampling.settings, 'all models and both questions')}.",
+        *(metric_column(m, [*of, *base]) for (m, of), base in zip(cells.items(), of_base, strict=True)),
+        order=[*order, *range(view.width, len(labels))],
+        caption=f"{view.sample}. Chance is 1/4 on Q2 and Q3. The follow-up is asked only where something felt off: "
+        "“asked” covers only these conversations, the canonical follow-up all of them (1 for an empty answer where "
+        f"nothing did), false alarms the others (lower is better). {view.how('all models and both questions')}",
         chart=Chart("bars", "model", drawn, "The whole conversation", "score (0–1)", {"chance on Q2, Q3": _CHANCE}),
     )
 
 
-def _above_chance(study: ScoreTable, values: Mapping[str, Floats], sampling: Sampling) -> list[str]:
+def _above_chance(view: View, values: Mapping[str, Floats]) -> list[str]:
     """How many models are above blind guessing, tested over all models and both questions as one family."""
     asked = [metric_id for metric_id in _CHOICES if metric_id in values]
     if not asked:
         return []
     choices = np.concatenate([values[metric_id] for metric_id in asked], axis=1)
-    cells = within.paired_cells(sampling, "conversation-wide", choices, np.full(choices.shape, _CHANCE))
-    counted = zip(asked, within.in_rows(cells, len(study.groups)), strict=True)
-    found = [(label_of(metric_id), *verdicts.sides(row, sampling.settings)) for metric_id, row in counted]
-    return [
-        f"On {label} {above} of {usable} models are above chance (1/4)." for label, above, _, usable in found if usable
-    ]
+    cells = within.in_rows(view.paired("conversation-wide", choices, np.full(choices.shape, _CHANCE)), view.width)
+    found = [(m, *verdicts.sides(row, view.settings)) for m, row in zip(asked, cells, strict=True)]
+    return [f"On {label_of(m)} {up} of {usable} models are above chance (1/4)." for m, up, _, usable in found if usable]
 
 
-def _follow_up(study: ScoreTable, cells: Mapping[str, list[Cell]]) -> list[str]:
+def _follow_up(view: View, cells: list[Cell] | tuple[()]) -> list[str]:
     """Who is near zero on the follow-up where it was asked; nothing where these scores do not have that."""
-    asked = list(zip(study.labels, cells.get("q3_follow_up_asked", ()), strict=False))
-    usable = [(label, cell) for label, cell in asked if not cell.small and isinstance(cell.value, float)]
+    if not cells:
+        return []
+    named = zip(view.labels, cells, strict=True)
+    usable = [(label, cell) for label, cell in named if not cell.small and isinstance(cell.value, float)]
     if not usable:
-        few = max((cell.n or 0 for _, cell in asked), default=0)
-        return [f"Something felt off in {few} conversations: too few for a claim on the follow-up."] if asked else []
+        few = max(cell.n or 0 for cell in cells)
+        return [f"Something felt off in {few} conversations: too few for a claim on the follow-up."]
     near = [f"{label} {verdicts.with_interval(cell)}" for label, cell in usable if float(cell.value or 0) < _NEAR_ZERO]
     ends = f"Where something felt off, the follow-up ranges from {verdicts.range_text(usable)}"
     return [f"{ends}; near zero: {verdicts.listed(near) if near else 'no model'}."]
 
 
-def _people(study: ScoreTable) -> list[Table]:
+def _people(view: View) -> list[Table]:
     """The most frequent answer of people to each question and how frequent it is; nothing without labels."""
-    wide = [truth["wide"] for truth in study.truths() if truth is not None]
+    wide = [truth["wide"] for truth in view.study.truths() if truth is not None]
     answers: dict[str, list[Any]] = {
         "Q1 goals": [tuple(sorted(w["q1"])) for w in wide if w["q1"] is not None],
         "Q2 clarity": [w["q2"] for w in wide if w["q2"] is not None],
@@ -129,19 +111,18 @@ def _people(study: ScoreTable) -> list[Table]:
     tallies = {question: Counter(of) for question, of in answers.items() if of}
     if not tallies:
         return []
-    most = [min(tally, key=lambda answer, tally=tally: (-tally[answer], str(answer))) for tally in tallies.values()]  # type: ignore[misc]
-    n = [tally.total() for tally in tallies.values()]
-    right = [tally[answer] for tally, answer in zip(tallies.values(), most, strict=True)]
-    low, high = wilson_interval(right, n)
-    cells = [Cell(right[i] / n[i], known(low[i]), known(high[i]), n=n[i]) for i in range(len(n))]
+    most = [min(tally.items(), key=lambda one: (-one[1], str(one[0]))) for tally in tallies.values()]
+    right, n = np.array([[number, tally.total()] for (_, number), tally in zip(most, tallies.values(), strict=True)]).T
+    bounds = zip((right / n).tolist(), *wilson_interval(right, n), n.tolist(), strict=True)
+    shares = [cell_of(share, low, high, n=of) for share, low, high, of in bounds]
     return [
         table(
             "people",
             "What people answered most often",
             words("question", tallies),
-            words("answer", ["; ".join(a) or "nothing" if isinstance(a, tuple) else str(a) for a in most]),
+            words("answer", ["; ".join(a) or "nothing" if isinstance(a, tuple) else str(a) for a, _ in most]),
             counts("n", n, "conversations"),
-            column("share", cells, "", "share", "Share of the conversations with an answer."),
+            column("share", shares, "", "share", "Share of the conversations with an answer."),
             caption="Over the labels alone; Wilson intervals at 95 %. Always giving that answer is right that often.",
         )
     ]

@@ -6,46 +6,36 @@ and tests, since what is known of a person holds for all their conversations. Sc
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from attunebench.analyses import within
-from attunebench.analyses.base import Subject, digits_of, label_of, metric_column, unit_of
-from attunebench.analyses.sampling import CORRECTIONS, Sampling, beyond_reach, plain_correction
-from attunebench.analyses.table import (
-    Analysis,
-    Cell,
-    Chart,
-    Drill,
-    Filled,
-    Missing,
-    Table,
-    column,
-    counts,
-    known,
-    table,
-    words,
-)
-from attunebench.analyses.verdicts import claims_sentence, counted, intervals_text, reach_text, sample_text
+from attunebench.analyses.base import Subject, digits_of, label_of, metric_column, metrics_of, unit_of
+from attunebench.analyses.sampling import CORRECTIONS, beyond_reach, plain_correction, with_correction
+from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, known, table, words
+from attunebench.analyses.verdicts import intervals_text, reach_text
+from attunebench.analyses.within import View
 from attunebench.conversations.groups import GROUPS
 from attunebench.scores import GroundTruthEntry
 from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.contrasts import Mask
-from attunebench.statistics.multiple import adjust
 
 METRICS = ("composite",)
-_DEMOGRAPHICS = {
-    "gender": "gender",
-    "age_range": "age",
-    "country": "country",
-    "education": "education",
-    "english_proficiency": "English",
-}
 _DIAGNOSIS = "self-reported diagnosis"
+_FACETS: dict[str, Callable[[GroundTruthEntry], Sequence[Any]]] = {
+    "topic": lambda fact: fact["topics"],
+    "attitude": lambda fact: [fact["attitude"]],
+    "gender": lambda fact: [fact["demographics"].get("gender")],
+    "age": lambda fact: [fact["demographics"].get("age_range")],
+    "country": lambda fact: [fact["demographics"].get("country")],
+    "education": lambda fact: [fact["demographics"].get("education")],
+    "English": lambda fact: [fact["demographics"].get("english_proficiency")],
+    _DIAGNOSIS: lambda fact: fact["diagnosis_groups"],
+}
 _ASRS_SUM_FROM = 6
 """ASRS values are counts of 0–6, or sums of 0–24: a larger value than this somewhere means sums."""
 _T_BANDS = (("below 55", -np.inf, 55), ("55 to < 60", 55, 60), ("60 to < 70", 60, 70), ("70 and above", 70, np.inf))
@@ -75,21 +65,16 @@ class _Subgroup:
 
 def analyse(subject: Subject) -> Analysis:
     """Each subgroup against the rest: over all models, and model by model, also against the other models."""
-    study, sampling = within.scored_models(subject, by_participant=True)
-    settings = sampling.settings
-    subgroups, scale = _subgroups(study)
+    view = View.of_models(subject, by_participant=True)
+    subgroups, scale = _subgroups(view.study)
     if not subgroups:
         raise Missing("These scores hold no topics, attitudes or facts about the participants.")
-    values = within.asked_values(study, settings, METRICS)
-    looks = [_Look(study, metric_id, of, subgroups, sampling) for metric_id, of in values.items()]
-    models = slice(1, 1 + len(study.groups))
-    reach = [text for look in looks for text in reach_text(look.least[:, models], settings, together=False)]
+    values = metrics_of(view.study, view.settings, METRICS)
+    contrasts = [_Contrasts(view, metric_id, of, subgroups) for metric_id, of in values.items()]
+    reach = [text for one in contrasts for text in reach_text(one.least, view.settings, together=False)]
     return Analysis(
-        tables=tuple(table for look in looks for table in (look.overall(), look.by_model())),
-        shows=" ".join(look.sentence() for look in looks),
-        cannot="Subgroups differ in more than their name: a topic comes with other moods and other people. A band of a "
-        "screening scale is “screen-positive” and never a diagnosis. With many subgroups a real difference may not "
-        "survive the correction.",
+        tables=tuple(made for one in contrasts for made in (one.overall(), one.by_model())),
+        shows=" ".join(one.sentence() for one in contrasts),
         warnings=tuple(dict.fromkeys(reach)),
         notes=(*scale, *within.coverage_text(next(iter(values.values())))),
     )
@@ -98,12 +83,7 @@ def analyse(subject: Subject) -> Analysis:
 def _subgroups(study: ScoreTable) -> tuple[list[_Subgroup], tuple[str, ...]]:
     """All subgroups that somebody is in and somebody is not, and which ASRS scale was found (a note, or nothing)."""
     facts = study.truths()
-    found = _named("topic", facts, lambda fact: fact["topics"])
-    found += _named("attitude", facts, lambda fact: _one(fact["attitude"]))
-    for key, label in _DEMOGRAPHICS.items():
-        found += _named(label, facts, lambda fact, key=key: _one(fact["demographics"].get(key)))  # type: ignore[misc]
-    diagnosed = {one.name: one for one in _named(_DIAGNOSIS, facts, lambda fact: fact["diagnosis_groups"])}
-    found += [diagnosed[name] for name in GROUPS if name in diagnosed]
+    found = [one for facet, read in _FACETS.items() for one in _by_name(facet, [f and read(f) for f in facts])]
     summed = any(truth["computed_scores"].get("asrs_6", 0) > _ASRS_SUM_FROM for truth in study.ground_truth.values())
     notes: tuple[str, ...] = ()
     for facet, key, name, low, high in _BANDS:
@@ -116,16 +96,16 @@ def _subgroups(study: ScoreTable) -> tuple[list[_Subgroup], tuple[str, ...]]:
     return [one for one in found if one.inside.any() and (one.asked & ~one.inside).any()], notes
 
 
-def _named(
-    facet: str, facts: Sequence[GroundTruthEntry | None], read: Callable[[GroundTruthEntry], Iterable[str]]
-) -> list[_Subgroup]:
-    """A subgroup for each name that somebody has, in alphabetical order; letter case and outer blanks don't count."""
-    names = [() if fact is None else tuple(read(fact)) for fact in facts]
-    keys = [{_key(name) for name in of} for of in names]
-    shown = {_key(name): name.strip() for of in reversed(names) for name in of}
-    asked = np.array([bool(of) for of in keys], dtype=bool)
+def _by_name(facet: str, names: Sequence[Sequence[Any] | None]) -> list[_Subgroup]:
+    """A subgroup for each name that somebody has, in order; letter case and outer blanks don't count."""
+    named = [{_key(n): n.strip() for n in of or () if isinstance(n, str) and n.strip()} for of in names]
+    shown = {key: name for of in reversed(named) for key, name in of.items()}
+    order = map(_key, GROUPS) if facet == _DIAGNOSIS else sorted(shown)
+    asked = np.array([bool(of) for of in named], dtype=bool)
     return [
-        _Subgroup(facet, shown[key], np.array([key in of for of in keys], dtype=bool), asked) for key in sorted(shown)
+        _Subgroup(facet, shown[key], np.array([key in of for of in named], dtype=bool), asked)
+        for key in order
+        if key in shown
     ]
 
 
@@ -133,133 +113,98 @@ def _key(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
-def _one(value: object) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) and value.strip() else ()
-
-
-class _Look:
+class _Contrasts:
     """One metric in all subgroups; columns: all models, each model, and each beyond the mean of the others."""
 
-    def __init__(
-        self, study: ScoreTable, metric_id: str, values: Floats, subgroups: Sequence[_Subgroup], sampling: Sampling
-    ):
-        self.study, self.metric_id, self.subgroups, self.sampling = study, metric_id, subgroups, sampling
-        self.models = len(study.groups)
-        others = [within.level_over_models(np.delete(values, i, axis=1)) for i in range(self.models) if self.models > 1]
+    def __init__(self, view: View, metric_id: str, values: Floats, subgroups: Sequence[_Subgroup]):
+        self.view, self.metric_id, self.subgroups = view, metric_id, subgroups
+        self.label, self.unit = label_of(metric_id), unit_of(metric_id)
         self.own = np.column_stack([within.level_over_models(values), values])
+        others = [within.level_over_models(np.delete(values, i, axis=1)) for i in range(view.width) if view.width > 1]
         self.columns = np.column_stack([self.own, *(values[:, i] - mean for i, mean in enumerate(others))])
-        self.least = np.full((len(subgroups), self.columns.shape[1]), np.nan)
-        self.cells = self._corrected([self._differences(place) for place in range(len(subgroups))])
+        least = np.full((len(subgroups), self.columns.shape[1]), np.nan)
+        rows = [self._differences(one, least[place]) for place, one in enumerate(subgroups)]
+        # Three families: over all models, each model against the rest, each model against the other models.
+        bounds, families = (0, 1, 1 + view.width, self.columns.shape[1]), []
+        for family in map(slice, bounds, bounds[1:]):
+            cells = with_correction([cell for row in rows for cell in row[family]], view.settings)
+            beyond = beyond_reach(least[:, family], view.settings, together=False)
+            cells = [replace(c, small=c.small or bool(few)) for c, few in zip(cells, beyond.flat, strict=True)]
+            families.append(np.array(cells, dtype=object).reshape(beyond.shape))
+        self.cells, self.least = np.concatenate(families, axis=1), least[:, 1 : 1 + view.width]
 
-    def _differences(self, place: int) -> list[Cell]:
-        """Inside minus the rest, for each column; no test where either side is small."""
-        one, settings = self.subgroups[place], self.sampling.settings
-        sides = [one.inside, one.asked & ~one.inside]
-        small = [any(within.is_small(self.study, of, side, settings) for side in sides) for of in self.columns.T]
-        if all(small):
-            inside, rest = (within.column_means(self.columns[side]) for side in sides)
+    def _differences(self, one: _Subgroup, least: Floats) -> list[Cell]:
+        """Inside minus the rest, for each column; no test where either side is small. Sets the `least` p of tests."""
+        study, settings = self.view.study, self.view.settings
+        sides = [np.where(side[:, None], self.columns, np.nan) for side in (one.inside, one.asked & ~one.inside)]
+        small = self.view.small(sides[0]) | self.view.small(sides[1])
+        if small.all():
+            inside, rest = map(within.column_means, sides)
             return [Cell(known(value), small=True) for value in inside - rest]
         # The name of the chance stays, so that numbers do.
         facet = "told diagnosis" if one.facet == _DIAGNOSIS else one.facet
-        name, family = f"for-whom/{self.metric_id}/{facet}/{one.name}", len(self.subgroups) * max(1, self.models)
-        about = (self.study, self.columns, one.inside, one.asked)
-        contrast = within.group_contrast(*about, name, settings, family=family)
-        untested = np.full(len(small), np.nan)
-        cells = within.contrast_cells(self.study, contrast, *about[1:], settings, untested)
-        self.least[place] = np.where(small, np.nan, contrast.least)
+        name, family = f"for-whom/{self.metric_id}/{facet}/{one.name}", len(self.subgroups) * max(1, self.view.width)
+        about = (self.columns, one.inside, one.asked)
+        contrast = within.group_contrast(study, *about, name, settings, family=family)
+        least[:] = np.where(small, np.nan, contrast.least)
+        cells = within.contrast_cells(study, contrast, *about, settings, np.full(len(small), np.nan))
         return [replace(cell, p=None) if few else cell for cell, few in zip(cells, small, strict=True)]
-
-    def _corrected(self, cells: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
-        """Three families: over all models, each model against the rest, each model against the other models."""
-        p = np.array([[np.nan if cell.p is None else cell.p for cell in row] for row in cells])
-        beyond, settings = np.zeros(p.shape, dtype=bool), self.sampling.settings
-        for family in (slice(0, 1), slice(1, 1 + self.models), slice(1 + self.models, p.shape[1])):
-            p[:, family] = adjust(p[:, family], plain_correction(settings))
-            beyond[:, family] = beyond_reach(self.least[:, family], settings, together=False)
-        many = [
-            replace(cell, p_corrected=known(corrected), small=cell.small or bool(few))
-            for cell, corrected, few in zip(itertools.chain(*cells), p.flat, beyond.flat, strict=True)
-        ]
-        return within.in_rows(many, p.shape[1])
 
     def overall(self) -> Table:
         """All models, a row for each subgroup."""
-        label, places = label_of(self.metric_id), [(place, 0) for place in range(len(self.subgroups))]
-        tested = sum(row[0].p is not None for row in self.cells)
-        return table(
-            f"all-{self.metric_id}",
-            f"{label} by subgroup, all models",
-            *self._front(places),
-            *self._numbers(places),
-            caption=f"{sample_text(self.study)}; mean over {counted(self.models, 'model')}. The rest: conversations of "
-            f"which the same is known. {self._how} {counted(tested, 'subgroup')}.",
-            chart=Chart("intervals", "subgroup", ("difference",), f"{label} by subgroup", f"{label}, against the rest"),
+        axis, title = f"{self.label}, against the rest", f"{self.label} by subgroup"
+        return replace(
+            self._table([(place, 0) for place in range(len(self.subgroups))]),
+            id=f"all-{self.metric_id}",
+            title=f"{title}, all models",
+            caption=f"{self.view.sample}. The rest: conversations of which the same is known. {self._how(slice(0, 1))}",
+            chart=Chart("intervals", "subgroup", ("difference",), title, axis),
         )
 
     def by_model(self) -> Table:
         """A row for each subgroup that is large enough for a claim and each model."""
-        models = range(1, 1 + self.models)
-        large = [place for place, row in enumerate(self.cells) if not all(row[i].small for i in models)]
-        places = [(place, i) for place in large for i in models]
-        beyond = [self.cells[place][self.models + i] if self.models > 1 else Cell(None) for place, i in places]
-        tested = sum(cell.p is not None for row in self.cells for cell in row[1 : 1 + self.models])
-        meaning = "Difference in differences: how much more this model gains or loses than the others' mean."
+        models, width = range(1, 1 + self.view.width), self.view.width
+        places = [(p, i) for p, row in enumerate(self.cells) if not all(row[j].small for j in models) for i in models]
+        beyond = [self.cells[p, width + i] if width > 1 else Cell(None) for p, i in places]
+        others = column("others", beyond, "beyond the other models", self.unit, "Minus the others' mean difference.")
+        return self._table(places, words("model", [self.view.labels[i - 1] for _, i in places]), others)
+
+    def _table(self, places: list[tuple[int, int]], *of_models: Any) -> Table:
+        """Who, how many, the mean inside, and the difference from the rest, of (subgroup, column); that of models."""
+        study, keys = self.view.study, (None, *(group.key for group in self.view.study.groups))
+        chosen = [self.subgroups[place] for place, _ in places]
+        values = np.full((len(study.ids), len(places)), np.nan)
+        for at, (one, (_, i)) in enumerate(zip(chosen, places, strict=True)):
+            values[one.inside, at] = self.own[one.inside, i]
+        ids = [tuple(np.array(study.ids)[one.inside].tolist()) for one in chosen]
+        drills = [Drill(keys[i], self.metric_id, conversations=of) for of, (_, i) in zip(ids, places, strict=True)]
+        means = self.view.cells(values, drills, flag=False, of=self.metric_id) if places else []
+        differences = [self.cells[place] for place in places]
         return table(
             f"models-{self.metric_id}",
-            f"{label_of(self.metric_id)} by subgroup and model",
-            *self._front(places),
-            words("model", [self.study.labels[i - 1] for _, i in places]),
-            *self._numbers(places),
-            column("others", beyond, "beyond the other models", unit_of(self.metric_id), meaning),
-            caption=f"Subgroups large enough for a claim. {self._how} {tested} cells of a column.",
+            f"{self.label} by subgroup and model",
+            words("facet", [Cell(one.facet, mark="screener" if one.screener else "") for one in chosen], "by"),
+            words("subgroup", [one.name for one in chosen]),
+            *of_models[:1],
+            counts("n", (~np.isnan(values)).sum(axis=0), "conversations"),
+            counts("participants", [len(np.unique(study.clusters[~np.isnan(of)])) for of in values.T]),
+            metric_column(self.metric_id, means, id="mean"),
+            column("difference", differences, "against the rest", self.unit, "Mean inside minus mean of the others."),
+            *of_models[1:],
+            caption=f"Subgroups large enough for a claim. {self._how(slice(1, 1 + self.view.width))}",
         )
 
-    def _front(self, places: list[tuple[int, int]]) -> list[Filled]:
-        chosen = [self.subgroups[place] for place, _ in places]
-        facets = [Cell(one.facet, mark="screener" if one.screener else "") for one in chosen]
-        return [words("facet", facets, "by"), words("subgroup", [one.name for one in chosen])]
-
-    def _numbers(self, places: list[tuple[int, int]]) -> list[Filled]:
-        """How many, the mean inside, and the difference from the rest, of (subgroup, column)."""
-        keys = (None, *(group.key for group in self.study.groups))
-        values = np.full((len(self.study.ids), len(places)), np.nan)
-        drills = []
-        for at, (place, i) in enumerate(places):
-            inside = self.subgroups[place].inside
-            values[inside, at] = self.own[inside, i]
-            ids = np.array(self.study.ids)[inside].tolist()
-            drills.append(Drill(keys[i], self.metric_id, conversations=tuple(ids)))
-        means = self.sampling.cells(values, drills, flag=False, of=self.metric_id) if places else []
-        people = [len(np.unique(self.study.clusters[~np.isnan(of)])) for of in values.T]
-        differences = [self.cells[place][i] for place, i in places]
-        return [
-            counts("n", (~np.isnan(values)).sum(axis=0), "conversations"),
-            counts("participants", people),
-            metric_column(self.metric_id, means, id="mean"),
-            column(
-                "difference",
-                differences,
-                "against the rest",
-                unit_of(self.metric_id),
-                "Mean inside minus mean of the others.",
-            ),
-        ]
-
-    @property
-    def _how(self) -> str:
-        correction = CORRECTIONS[plain_correction(self.sampling.settings)]
-        return f"{intervals_text(self.sampling.settings)}; permutation p, corrected ({correction}) over"
+    def _how(self, family: slice) -> str:
+        correction = CORRECTIONS[plain_correction(self.view.settings)]
+        tests = sum(cell.p is not None for cell in self.cells[:, family].flat)
+        return f"{intervals_text(self.view.settings)}; permutation p, corrected ({correction}) over {tests} tests."
 
     def sentence(self) -> str:
         """The differences that are significant, over all models and of single ones beyond the others."""
-        label, digits = label_of(self.metric_id), digits_of(self.metric_id)
-        names = [f"{one.facet}: {one.name}" for one in self.subgroups]
-        overall = zip(names, (row[0] for row in self.cells), strict=True)
-        single = [
-            (f"{group} on {name}", cell)
-            for name, row in zip(names, self.cells, strict=True)
-            for group, cell in zip(self.study.labels, row[1 + self.models :], strict=False)
-        ]
-        of_all = claims_sentence(overall, self.sampling.settings, of=f"of {label} from the rest", digits=digits)
-        beyond = claims_sentence(single, self.sampling.settings, of="beyond the other models", digits=digits)
-        return f"{of_all} {beyond}" if single else of_all
+        digits, names = digits_of(self.metric_id), [f"{one.facet}: {one.name}" for one in self.subgroups]
+        of_all = self.view.claims(names, self.cells[:, 0], f"of {self.label} from the rest", digits=digits)
+        single = self.cells[:, 1 + self.view.width :]
+        if not single.size:
+            return of_all
+        names = [f"{label} on {name}" for name in names for label in self.view.labels]
+        return f"{of_all} {self.view.claims(names, single.flat, 'beyond the other models', digits=digits)}"

@@ -9,13 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from attunebench.analyses import base, verdicts
-from attunebench.analyses.base import Subject, label_of, value_of
-from attunebench.analyses.sampling import CORRECTIONS, Sampling, mean_over_models, plain_correction
-from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, known, table
-from attunebench.comparison.pairing import Marks
-from attunebench.scores.table import Group, ScoreTable
+from attunebench.analyses.base import Subject, label_of
+from attunebench.analyses.sampling import CORRECTIONS, Sampling, mean_over_models, plain_correction, with_correction
+from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, known, table, words
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
-from attunebench.statistics.multiple import adjust
+from attunebench.statistics.contrasts import Mask
 
 METRICS = ("pairwise_accuracy", "binary_hp_accuracy", "binary_om_accuracy", "emotion_va", "composite")
 RETEST = "retest"
@@ -36,31 +35,24 @@ def analyse(subject: Subject) -> Analysis:
     metrics = list(base.metrics_of(persons, subject.settings, METRICS))
     pictured = [metric_id for metric_id in metrics if metric_id in _SHOWN_BY_CONVERSATION] or metrics[:1]
     retests = _retests(persons)
-    by_person = _by_person(persons, models, metrics, retests, Sampling.of(study, subject.settings))
+    by_person, shows = _by_person(persons, models, metrics, retests, Sampling.of(study, subject.settings))
+    head = f"{verdicts.counted(len(people), 'person', 'people')} answered "
     return Analysis(
         tables=(by_person, *(_by_conversation(persons, models, metric_id, retests) for metric_id in pictured)),
-        shows=_shows(by_person, persons, models, subject),
-        cannot="A few annotators on a few conversations are no sample of people. The best model of a conversation is "
-        "chosen after the fact and scores higher than any one model does: it is a hard opponent. A retest says how "
-        "stable a person's own labels are, not how well one person reads another.",
+        shows=f"{head}{verdicts.counted(len(persons.ids), 'conversation')}. {shows}",
     )
 
 
-def _retests(persons: ScoreTable) -> Marks:
-    """Which answers are of somebody about their own conversation: (conversations, people)."""
+def _retests(persons: ScoreTable) -> Mask:
+    """Which answers are of somebody about their own conversation: (conversations, people).
+
+    Also where all results of a person were made with a parameter `retest` that is true.
+    """
     owners = np.array([(persons.participant(one) or "").strip().casefold() for one in persons.ids])
     names = np.array([group.model.strip().casefold() for group in persons.groups])
-    stated = np.array([_states_retest(persons, group) for group in persons.groups])
-    return np.asarray((owners[:, None] == names) | stated)
-
-
-def _states_retest(study: ScoreTable, group: Group) -> bool:
-    """Whether all results of the group were made with a parameter `retest` that is true."""
-    for entry in study.metadata[group.source].get("settings") or ():
-        if (entry.get("provider"), entry.get("em_model"), entry.get("mode")) == group.key:
-            variants = entry.get("variants") or ()
-            return bool(variants) and all((v.get("parameters") or {}).get("retest") is True for v in variants)
-    return False
+    variants = [base.variants_of(persons, group) for group in persons.groups]
+    stated = [bool(of) and all((v.get("parameters") or {}).get("retest") is True for v in of) for of in variants]
+    return np.asarray((owners[:, None] == names) | np.array(stated))
 
 
 def _best(models: ScoreTable, metric_id: str) -> Floats:
@@ -70,94 +62,71 @@ def _best(models: ScoreTable, metric_id: str) -> Floats:
     return np.asarray(np.where(np.isinf(best), np.nan, sign * best))
 
 
-def _against(persons: ScoreTable, models: ScoreTable, metric_id: str, sampling: Sampling) -> list[list[Cell]]:
-    """A cell per person: their mean, the best and the average model's, and the person minus each of them."""
-    values = persons.values(metric_id)
-    opponents = {"best": _best(models, metric_id), "average": mean_over_models(models.values(metric_id))}
-    sides = {name: np.where(np.isnan(values), np.nan, other[:, None]) for name, other in opponents.items()}
-    tests = [
-        sampling.tests(f"human-answers {metric_id} {name}", values, side, family=2 * values.shape[1])
-        for name, side in sides.items()
-    ]
-    corrected = adjust(np.stack([one.p for one in tests]), plain_correction(sampling.settings))
-    return [
-        sampling.cells(values, [base.drill_to(group, metric_id) for group in persons.groups], of=metric_id),
-        *(sampling.cells(side, flag=False) for side in sides.values()),
-        *(
-            sampling.difference_cells(one, p, values, side)
-            for one, p, side in zip(tests, corrected, sides.values(), strict=True)
-        ),
-    ]
-
-
 def _by_person(
-    persons: ScoreTable, models: ScoreTable, metrics: list[str], retests: Marks, sampling: Sampling
-) -> Table:
-    rows = list[tuple[Cell | str, ...]]()
+    persons: ScoreTable, models: ScoreTable, metrics: list[str], retests: Mask, sampling: Sampling
+) -> tuple[Table, str]:
+    """A row for each metric and person, and what the first metric shows about the best of them."""
+    settings, width = sampling.settings, len(persons.groups)
+    own, best, average, minus_best, minus_average, names = (list[Cell]() for _ in range(6))
     for metric_id in metrics:
-        answered = ~np.isnan(persons.values(metric_id)).T
-        marks = [_mark(retest[row]) for retest, row in zip(retests.T, answered, strict=True)]
-        names = [Cell(label, mark=mark) for label, mark in zip(persons.labels, marks, strict=True)]
-        columns = _against(persons, models, metric_id, sampling)
-        rows += zip(names, [label_of(metric_id)] * len(names), *columns, strict=True)
-    annotators, labels, person, best, average, minus_best, minus_average = zip(*rows, strict=True)
-    family = f"({CORRECTIONS[plain_correction(sampling.settings)]}) over the {2 * len(persons.groups)} differences"
-    return table(
+        values, differences = persons.values(metric_id), list[Cell]()
+        opponents = {"best": _best(models, metric_id), "average": mean_over_models(models.values(metric_id))}
+        for (name, other), means in zip(opponents.items(), (best, average), strict=True):
+            side = np.where(np.isnan(values), np.nan, other[:, None])
+            tests = sampling.tests(f"human-answers {metric_id} {name}", values, side, family=2 * width)
+            differences += sampling.difference_cells(tests, np.full(width, np.nan), values, side)
+            means += sampling.cells(side, flag=False)
+        differences = with_correction(differences, settings)
+        minus_best, minus_average = minus_best + differences[:width], minus_average + differences[width:]
+        own += sampling.cells(values, [base.drill_to(group, metric_id) for group in persons.groups], of=metric_id)
+        names += [Cell(label, mark=mark) for label, mark in zip(persons.labels, _marks(values, retests), strict=True)]
+    made = table(
         "people",
         "People and models on the same conversations",
-        column("annotator", annotators, unit="text"),
-        column("metric", labels, unit="text"),
-        counts("n", [cell.n for cell in person], "conversations"),
-        column("person", person, meaning="The person's mean.", better=True),
+        words("annotator", names),
+        words("metric", [label_of(metric_id) for metric_id in metrics for _ in range(width)]),
+        counts("n", [cell.n for cell in own], "conversations"),
+        column("person", own, meaning="The person's mean.", better=True),
         column("best", best, "best model each", meaning="Mean of the best model of each conversation.", better=True),
         column("minus_best", minus_best, "person − best", meaning="Paired difference to that."),
         column("average", average, "average model", meaning="Mean over the models of a conversation.", better=True),
         column("minus_average", minus_average, "person − average", meaning="Paired difference to that."),
         caption=f"{verdicts.sample_text(persons)}, {verdicts.counted(len(models.groups), 'model')}. “{RETEST}”: about "
-        f"the person's own conversation. {verdicts.intervals_text(sampling.settings)}; p by sign-flip permutation, "
-        f"corrected {family} of a metric.",
+        f"the person's own conversation. {verdicts.intervals_text(settings)}; p by sign-flip permutation, corrected "
+        f"({CORRECTIONS[plain_correction(settings)]}) over the {2 * width} differences of a metric.",
         chart=Chart("dumbbells", "annotator", ("person", "best"), "People against the best model", "score"),
     )
+    if not models.groups:
+        return made, "No model was scored on the same conversations."
+    label, first = label_of(metrics[0]), base.best_first(own[:width])[0]
+    who, opponent = persons.labels[first], "the best model of each conversation"
+    verdict = verdicts.difference_sentence(who, opponent, label, minus_best[first], settings)
+    return made, f"The best of them on {label} scores {verdicts.with_interval(own[first])}. {verdict}"
 
 
-def _mark(retest: Marks) -> str:
-    return "" if not retest.any() else RETEST if retest.all() else f"{RETEST} in {retest.sum()}"
+def _marks(values: Floats, retests: Mask) -> list[str]:
+    """How many of a person's answers are retests."""
+    own = [retest[answered] for retest, answered in zip(retests.T, ~np.isnan(values.T), strict=True)]
+    return ["" if not of.any() else RETEST if of.all() else f"{RETEST} in {of.sum()}" for of in own]
 
 
-def _by_conversation(persons: ScoreTable, models: ScoreTable, metric_id: str, retests: Marks) -> Table:
+def _by_conversation(persons: ScoreTable, models: ScoreTable, metric_id: str, retests: Mask) -> Table:
     values, others, best = persons.values(metric_id), models.values(metric_id), _best(models, metric_id)
-    conversations, annotators, own, who, gaps = list[Cell](), list[Cell](), list[Cell](), list[str](), list[Cell]()
-    places = np.argwhere(~np.isnan(values))
-    for row, i in places:
-        drill = Drill(persons.groups[i].key, metric_id, conversations=(persons.ids[row],))
-        holders = [models.labels[j] for j in np.flatnonzero(others[row] == best[row])]
-        conversations.append(Cell(persons.ids[row], drill=drill))
-        annotators.append(Cell(persons.labels[i], mark=RETEST if retests[row, i] else ""))
-        own.append(Cell(float(values[row, i]), drill=drill))
-        who.append(f"{len(holders)} models" if len(holders) > 1 else "".join(holders) or "–")
-        gaps.append(Cell(known(values[row, i] - best[row]), small=True))
+    places = [(int(row), int(i)) for row, i in np.argwhere(~np.isnan(values))]
+    drills = [Drill(persons.groups[i].key, metric_id, conversations=(persons.ids[row],)) for row, i in places]
+    holders = [[models.labels[j] for j in np.flatnonzero(others[row] == best[row])] for row, _ in places]
+    gaps = [Cell(known(values[row, i] - best[row]), small=True) for row, i in places]
+    ids = [Cell(drill.conversations[0], drill=drill) for drill in drills if drill.conversations]
+    own = [Cell(float(values[place]), drill=drill) for place, drill in zip(places, drills, strict=True)]
     unit, digits = base.unit_of(metric_id), base.digits_of(metric_id)
     return table(
         f"conversations_{metric_id}",
         f"{label_of(metric_id)}, conversation by conversation",
-        column("conversation", conversations, unit="text"),
-        column("annotator", annotators, unit="text"),
+        words("conversation", ids),
+        words("annotator", [Cell(persons.labels[i], mark=RETEST if retests[row, i] else "") for row, i in places]),
         column("person", own, "", unit, "The person's value.", better=True, digits=digits),
-        column("best", best[places[:, 0]], "best model", unit, "The best model's value.", better=True, digits=digits),
-        column("who", who, "which", "text", "The model that has it, or how many share it."),
+        column("best", [best[row] for row, _ in places], "best model", unit, "", better=True, digits=digits),
+        words("who", [f"{len(of)} models" if len(of) > 1 else "".join(of) or "–" for of in holders], "which"),
         column("difference", gaps, "", unit, "Person minus best model.", digits=digits),
         caption="One conversation each, so without interval; the best model is chosen in each conversation anew.",
     )
-
-
-def _shows(by_person: Table, persons: ScoreTable, models: ScoreTable, subject: Subject) -> str:
-    people = verdicts.counted(len(persons.groups), "person", "people")
-    head = f"{people} answered {verdicts.counted(len(persons.ids), 'conversation')}."
-    if not models.groups:
-        return f"{head} No model was scored on the same conversations."
-    label = by_person.rows[0][1].value
-    rows = [row for row in by_person.rows if row[1].value == label and row[3].value is not None]
-    name, _, _, own, _, difference, *_ = max(rows, key=lambda row: value_of(row[3]))
-    opponent = "the best model of each conversation"
-    verdict = verdicts.difference_sentence(str(name.value), opponent, str(label), difference, subject.settings)
-    return f"{head} The best of them on {label} scores {verdicts.with_interval(own)}. {verdict}"

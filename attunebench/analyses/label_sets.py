@@ -5,36 +5,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import PurePath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from attunebench.analyses import base
 from attunebench.analyses.base import Settings, Subject, better, label_of, value_of
-from attunebench.analyses.label_agreement import Agreed, agreement_table, agreements
 from attunebench.analyses.sampling import Sampling
-from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, column, counts, known, ranks, table, words
+from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, cell_of, column, counts, table, words
 from attunebench.analyses.verdicts import correlation_sentence, counted, intervals_text, sample_text, with_interval
+from attunebench.analyses.within import column_means
+from attunebench.constants import PANAS_ITEMS, Q2_OPTIONS, Q3_OPTIONS
+from attunebench.scores import GroundTruthEntry
 from attunebench.scores.table import ScoreTable
+from attunebench.statistics.agreement import Agreement, cohen_kappa, gwet_ac1, krippendorff_alpha, percent_agreement
+from attunebench.statistics.bootstrap import resample_weights
 from attunebench.statistics.correlation import FEWEST_MODELS, correlation_matrix
 from attunebench.statistics.ranks import competition_ranks
 
 METRICS = ("composite", "pairwise_accuracy")
+_DRAWS = 2000
+"""Agreement sums tables of all labels in each resample; so many settle two digits."""
+_BRANCH_POINTS = "four branches (1–7)"
 
 
-class _Correlated(NamedTuple):
-    """How one metric's rankings under the first set and another one correlate."""
+class _Set(NamedTuple):
+    """Another label set by name, over the models and conversations that the first has too."""
 
     name: str
-    metric: str
-    models: int
-    n: int
-    spearman: Cell
-    kendall: Cell
-    same_best: str
+    first: ScoreTable
+    other: ScoreTable
 
 
 def analyse(subject: Subject) -> Analysis:
@@ -46,27 +49,24 @@ def analyse(subject: Subject) -> Analysis:
         )
     study, settings, mode = base.models_of(subject), subject.settings, base.mode_of(subject)
     own, *names = _names(subject)
-    sets: list[tuple[str, ScoreTable, ScoreTable]] = []
+    sets = list[_Set]()
     for name, other in zip(names, subject.others, strict=True):
         with suppress(Missing):
-            sets.append((name, *base.in_both(study, base.in_mode(other, mode, settings))))
+            sets.append(_Set(name, *base.in_both(study, base.in_mode(other, mode, settings))))
     if not sets:
         raise Missing("The label sets have no model and conversation in common.")
     metrics = tuple(base.defined_metrics(study, base.wanted_metrics(settings, METRICS)))
-    correlations = [_correlated(*one, metric_id, settings) for one in sets for metric_id in metrics]
-    agreed = [row for one in sets for row in agreements(*one, settings)]
-    tables = [_rankings(own, *one, metric_id, settings) for one in sets for metric_id in metrics]
-    tables += [_correlation_table(correlations, settings)] if correlations else []
-    tables += [agreement_table(agreed, settings)] if agreed else []
+    tables = [_rankings(own, one, metric_id, settings) for one in sets for metric_id in metrics]
+    correlations, shows = _correlations(sets, metrics, settings)
+    agreement, agreed = _agreement(sets, settings)
+    tables += [*correlations, *agreement]
     if not tables:
         raise Missing("The sets share neither a defined metric nor labels of a conversation.")
     first, *digests = (one.metadata[0].get("ground_truth_sha256") for one in (subject.study, *subject.others))
     same = [name for name, digest in zip(names, digests, strict=True) if digest is not None and digest == first]
     return Analysis(
         tables=tuple(tables),
-        shows=_shows(correlations, agreed, settings),
-        cannot="The participant's own labels say what they felt; other annotators say what they read. Where the two "
-        "differ neither is an error. A ranking that holds over two sets need not hold over a third.",
+        shows=" ".join((*shows, *agreed)) or f"There are too few {settings.units} for a claim.",
         warnings=tuple(f"{name} holds the same labels as {own}: this compares a set with itself." for name in same),
     )
 
@@ -82,67 +82,145 @@ def _names(subject: Subject) -> list[str]:
     return names
 
 
-def _rankings(own: str, name: str, first: ScoreTable, other: ScoreTable, metric_id: str, settings: Settings) -> Table:
-    sampling, sign = Sampling.of(first, settings), 1.0 if better(metric_id) else -1.0
-    drills = [base.drill_to(group, metric_id) for group in first.groups]
-    values = [study.values(metric_id) for study in (first, other)]
-    means = [sign * sampling.estimate(side).value for side in values]
+def _rankings(own: str, of: _Set, metric_id: str, settings: Settings) -> Table:
+    sampling, sign = Sampling.of(of.first, settings), 1.0 if better(metric_id) else -1.0
+    drills = [base.drill_to(group, metric_id) for group in of.first.groups]
+    values = [study.values(metric_id) for study in (of.first, of.other)]
+    means = [sign * column_means(side) for side in values]
     cells = [sampling.cells(side, drills, of=metric_id) for side in values]
     return table(
-        f"{metric_id}_{name}",
-        f"{label_of(metric_id)} under {own} and {name}",
-        words("model", first.labels),
+        f"{metric_id}_{of.name}",
+        f"{label_of(metric_id)} under {own} and {of.name}",
+        words("model", of.first.labels),
         counts("n", [cell.n for cell in cells[0]], "conversations"),
         base.metric_column(metric_id, cells[0], id="first", label=own),
-        ranks("first_rank", competition_ranks(means[0]), f"rank, {own}", "By the mean."),
-        base.metric_column(metric_id, cells[1], id="other", label=name),
-        ranks("other_rank", competition_ranks(means[1]), f"rank, {name}", "By the mean."),
+        column("first_rank", competition_ranks(means[0]), f"rank, {own}", "rank", "By the mean.", better=False),
+        base.metric_column(metric_id, cells[1], id="other", label=of.name),
+        column("other_rank", competition_ranks(means[1]), f"rank, {of.name}", "rank", "By the mean.", better=False),
         order=base.by_value(means[0]),
-        caption=f"{sample_text(first)}, in both sets. {intervals_text(settings)}.",
+        caption=f"{sample_text(of.first)}, in both sets. {intervals_text(settings)}.",
         chart=Chart("dumbbells", "model", ("first", "other"), label_of(metric_id), "score"),
     )
 
 
-def _correlated(name: str, first: ScoreTable, other: ScoreTable, metric_id: str, settings: Settings) -> _Correlated:
-    sampling, models, n = Sampling.of(first, settings), len(first.groups), len(first.ids)
-    values = np.stack([first.values(metric_id), other.values(metric_id)])
-    small, cells = n < settings.small or models < FEWEST_MODELS, []
-    for method in ("spearman", "kendall"):
-        rng = settings.rng(f"label-sets {method}")
-        found = correlation_matrix(
-            values, sampling.weights, clusters=sampling.clusters, method=method, rng=rng, level=settings.level
-        )
-        rho, low, high = (known(part[0, 1]) for part in (found.rho, found.low, found.high))
-        cells.append(Cell(rho, low, high, small=small))
-    best = {base.by_value(sampling.estimate(v).value, higher_is_better=better(metric_id))[0] for v in values}
-    return _Correlated(name, label_of(metric_id), models, n, cells[0], cells[1], "yes" if len(best) == 1 else "no")
-
-
-def _correlation_table(correlations: Sequence[_Correlated], settings: Settings) -> Table:
-    names, metrics, models, n, spearman, kendall, best = zip(*correlations, strict=True)
-    return table(
+def _correlations(sets: Sequence[_Set], metrics: Sequence[str], settings: Settings) -> tuple[list[Table], list[str]]:
+    """How each metric's rankings under the first set and another one correlate, as a table and in sentences."""
+    rows, shows = [], []
+    for name, first, other in sets:
+        sampling, models, n = Sampling.of(first, settings), len(first.groups), len(first.ids)
+        for metric_id in metrics:
+            values = np.stack([first.values(metric_id), other.values(metric_id)])
+            small, cells = n < settings.small or models < FEWEST_MODELS, []
+            for method in ("spearman", "kendall"):
+                how: dict[str, Any] = {"rng": settings.rng(f"label-sets {method}"), "level": settings.level}
+                found = correlation_matrix(values, sampling.weights, clusters=sampling.clusters, method=method, **how)
+                cells.append(cell_of(found.rho[0, 1], found.low[0, 1], found.high[0, 1], small=small))
+            best = {base.by_value(column_means(v), higher_is_better=better(metric_id))[0] for v in values}
+            rows.append((name, label_of(metric_id), models, n, *cells, "yes" if len(best) == 1 else "no"))
+            what, over = f"{label_of(metric_id)} under these labels", counted(models, "model")
+            shows.append(correlation_sentence(what, f"that under {name}", cells[0], settings, over=over))
+    made = table(
         "rankings",
         "Does the ranking hold?",
-        words("labels", names, "other labels"),
-        words("metric", metrics),
-        counts("models", models),
-        counts("n", n, "conversations"),
-        column("spearman", spearman, "Spearman ρ", meaning="Between the models' means.", better=True, digits=2),
-        column("kendall", kendall, "Kendall τ", meaning="The same as τ-b.", better=True, digits=2),
-        words("best", best, "same best", "Whether the same model has the highest mean."),
+        words("labels", label="other labels"),
+        words("metric"),
+        counts("models"),
+        counts("n", label="conversations"),
+        column("spearman", label="Spearman ρ", meaning="Between the models' means.", better=True, digits=2),
+        column("kendall", label="Kendall τ", meaning="The same as τ-b.", better=True, digits=2),
+        words("best", label="same best", meaning="Whether the same model has the highest mean."),
+        rows=rows,
         caption=f"{intervals_text(settings)} and of models, as conversations alone give intervals that are too "
         f"narrow where models are close. Under {FEWEST_MODELS} models there is no interval.",
     )
+    return [made] if rows else [], shows
 
 
-def _shows(correlations: Sequence[_Correlated], agreed: Sequence[Agreed], settings: Settings) -> str:
-    sentences = []
-    for row in correlations:
-        what, other, over = f"{row.metric} under these labels", f"that under {row.name}", counted(row.models, "model")
-        sentences.append(correlation_sentence(what, other, row.spearman, settings, over=over))
-    usable = [one for one in agreed if not one.alpha.small and one.alpha.value is not None]
-    if usable:
-        usable.sort(key=lambda one: -value_of(one.alpha))
-        ends = dict.fromkeys(f"{one.kind} (α {with_interval(one.alpha, 2)})" for one in (usable[0], usable[-1]))
-        sentences.append(f"Labels agree most on {', least on '.join(ends)}.")
-    return " ".join(sentences) or f"There are too few {settings.units} for a claim."
+# How far the labels agree, kind by kind
+
+_VALUES: Mapping[str, Sequence[Any]] = {
+    "observed behaviour": ("y", "n"),
+    "preferred behaviour": ("y", "n"),
+    "emotion tags": (True, False),
+    "preferred reply": ("A", "B"),
+    "Q2 clarity": Q2_OPTIONS,
+    "Q3 fit": Q3_OPTIONS,
+    _BRANCH_POINTS: tuple(range(1, 8)),
+}
+"""Kind of label → its values."""
+
+
+def _labels(fact: GroundTruthEntry) -> Iterator[tuple[str, Hashable, Any]]:
+    """Kind, what is labelled, and the label; of tags each of the twenty items in each tagged or neutral turn."""
+    for turn in fact["turns"]:
+        number = turn["turnNumber"]
+        yield from (("observed behaviour", (number, place), letter) for place, letter in enumerate(turn["observed"]))
+        yield from (("preferred behaviour", (number, place), letter) for place, letter in enumerate(turn["preferred"]))
+        yield from (("preferred reply", (number, place), one[3]) for place, one in enumerate(turn["comparisons"]))
+        if turn["tags"] is not None:
+            felt = {name.casefold() for name in turn["tags"]}
+            yield from (("emotion tags", (number, item), item.casefold() in felt) for item in PANAS_ITEMS)
+    yield "Q2 clarity", "q2", fact["wide"]["q2"]
+    yield "Q3 fit", "q3", fact["wide"]["q3"]
+    yield from ((_BRANCH_POINTS, name, round(points)) for name, points in fact["wide"]["four_branch"].items())
+
+
+def _agreement(sets: Sequence[_Set], settings: Settings) -> tuple[list[Table], list[str]]:
+    """A row for each set and kind of label that both hold; and on what they agree most and least."""
+    rows = []
+    for name, first, other in sets:
+        units: dict[str, list[tuple[int, Any, Any]]] = {kind: [] for kind in _VALUES}
+        for row, (mine, theirs) in enumerate(zip(first.truths(), other.truths(), strict=True)):
+            there = {(kind, unit): label for kind, unit, label in (_labels(theirs) if theirs else ())}
+            for kind, unit, label in _labels(mine) if mine else ():
+                if label in _VALUES[kind] and there.get((kind, unit)) in _VALUES[kind]:
+                    units[kind].append((row, label, there[kind, unit]))
+        rows += [(name, kind, *_agreed(first, kind, of, settings)) for kind, of in units.items() if of]
+    made = table(
+        "agreement",
+        "Do the labels agree?",
+        words("labels", label="other labels"),
+        words("kind", label="kind of label"),
+        counts("units", label="labels", meaning="Single labels that both sets have."),
+        counts("n", label="conversations"),
+        column("percent", (), "agree", "share", "Share of the labels that are the same.", better=True),
+        column("kappa", (), "Cohen κ", "number", "Low where one answer dominates.", better=True, digits=2),
+        column("ac1", (), "Gwet AC1", "number", "Stable where one answer dominates.", better=True, digits=2),
+        column("alpha", (), "Krippendorff α", "number", "For any number of raters.", better=True, digits=2),
+        rows=rows,
+        caption="Over the labels of the conversations in both sets; κ, AC1 and α are corrected for chance. Emotion "
+        "tags are twenty yes/no labels in each turn, most of them no. Points use κ with quadratic weights and α for "
+        f"intervals. {intervals_text(settings)}; at most {_DRAWS:,} of them here.",
+    )
+    usable = [(kind, alpha) for _, kind, *_, alpha in rows if not alpha.small and alpha.value is not None]
+    usable.sort(key=lambda one: -value_of(one[1]))
+    ends = dict.fromkeys(f"{kind} (α {with_interval(alpha, 2)})" for kind, alpha in (*usable[:1], *usable[-1:]))
+    return [made] if rows else [], [f"Labels agree most on {', least on '.join(ends)}."] if ends else []
+
+
+def _agreed(
+    study: ScoreTable, kind: str, units: Sequence[tuple[int, Any, Any]], settings: Settings
+) -> tuple[int, int, Cell, Cell, Cell, Cell]:
+    """Of labels given twice (conversation, label, label): number, conversations, percent, κ, AC1 and α."""
+    labels = _VALUES[kind]
+    rows, a, b = (list(part) for part in zip(*units, strict=True))
+    people, n = study.clusters[rows], len(set(rows))
+    small = n < settings.small or len(np.unique(people)) < 2
+    clusters = np.unique(people if settings.by_participant else rows, return_inverse=True)[1].reshape(-1)
+    rng, resamples = settings.rng(f"label-sets {kind}"), min(settings.resamples, _DRAWS)
+    draws = resample_weights(int(clusters.max()) + 1, resamples, rng)
+    doubt: dict[str, Any] = {"draws": draws, "clusters": clusters.astype(np.intp), "confidence": settings.level}
+    ordered = kind == _BRANCH_POINTS
+    ratings = np.array([[labels.index(one), labels.index(other)] for one, other in zip(a, b, strict=True)], dtype=float)
+
+    def cell(found: Agreement) -> Cell:
+        return cell_of(found.value, found.low, found.high, small=small)
+
+    return (
+        len(units),
+        n,
+        cell(percent_agreement(a, b, **doubt)),
+        cell(cohen_kappa(a, b, labels=labels, weights="quadratic" if ordered else None, **doubt)),
+        Cell(None) if ordered else cell(gwet_ac1(a, b, labels=labels, **doubt)),
+        cell(krippendorff_alpha(ratings, "interval" if ordered else "nominal", **doubt)),
+    )

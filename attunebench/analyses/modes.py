@@ -26,7 +26,7 @@ from attunebench.analyses.table import (
     table,
     words,
 )
-from attunebench.analyses.within import in_rows, paired_cells
+from attunebench.analyses.within import in_rows
 from attunebench.constants import MODES
 from attunebench.metrics.draft import JUDGED
 from attunebench.scores.table import ScoreTable
@@ -101,7 +101,7 @@ def _differences(first: ScoreTable, other: ScoreTable, settings: Settings) -> di
     defined, ids = ~np.isnan(a - b).T, np.array(first.ids, dtype=object)
     keys = [(group.key, m) for m in metrics for group in other.groups]
     drills = [Drill(key, m, conversations=tuple(ids[row])) for (key, m), row in zip(keys, defined, strict=True)]
-    cells = paired_cells(Sampling.of(first, settings), f"modes {other.modes[0]}", a, b, drills)
+    cells = Sampling.of(first, settings).paired(f"modes {other.modes[0]}", a, b, drills)
     return dict(zip(metrics, in_rows(cells, len(other.groups)), strict=True))
 
 

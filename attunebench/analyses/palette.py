@@ -49,25 +49,9 @@ COLOURS: tuple[tuple[str, str], ...] = (
 """Light and dark. Okabe and Ito's blue, vermillion and green, and those farthest from all before them as people with
 protanopia, deuteranopia, tritanopia and full colour vision see them, among colours with a contrast of 3:1 or more."""
 
-_SOLID, _DASHED, _DOTTED, _DASHDOT, _LONG = (), (4.0, 1.6), (1.2, 1.4), (5.0, 1.5, 1.2, 1.5), (8.0, 2.0)
+_DASH_KINDS = {"-": (), "=": (4.0, 1.6), ".": (1.2, 1.4), ";": (5.0, 1.5, 1.2, 1.5), "_": (8.0, 2.0)}
 # Colours of like lightness have different dashes, so that a grey copy still tells lines apart.
-_DASHES: tuple[tuple[float, ...], ...] = (
-    _SOLID,
-    _DASHED,
-    _SOLID,
-    _DASHDOT,
-    _LONG,
-    _DASHED,
-    _DASHED,
-    _SOLID,
-    _DASHDOT,
-    _LONG,
-    _DASHDOT,
-    _DOTTED,
-    _DOTTED,
-    _DOTTED,
-    _LONG,
-)
+_DASHES: tuple[tuple[float, ...], ...] = tuple(_DASH_KINDS[kind] for kind in "-=-;_==-;_;..._")
 
 
 def _regular(corners: int, turn: float = 0.0, inner: float | None = None) -> Outline:

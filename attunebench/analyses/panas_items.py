@@ -6,17 +6,17 @@ count a missing item as six points off.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
 
-from attunebench.analyses import verdicts, within
-from attunebench.analyses.base import Subject, best_first, drill_to
-from attunebench.analyses.sampling import Sampling, mean_over_models
-from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, known, table, words
+from attunebench.analyses import within
+from attunebench.analyses.base import Subject, best_first
+from attunebench.analyses.sampling import defined_mean, mean_over_models
+from attunebench.analyses.table import Analysis, Chart, Drill, Missing, Table, column, counts, numbers_of, table, words
+from attunebench.analyses.verdicts import correction_text, range_text
+from attunebench.analyses.within import View
 from attunebench.constants import PANAS_ITEMS, PANAS_POSITIVE
 from attunebench.scores import ConversationEntry
 from attunebench.scores.table import ScoreTable
@@ -28,96 +28,66 @@ _METRIC = "panas_item_normalized"
 
 def analyse(subject: Subject) -> Analysis:
     """Error, bias and direction per item over all models, then error and bias of each model."""
-    study, sampling = within.scored_models(subject)
-    settings = sampling.settings
+    view = View.of_models(subject)
+    study = view.study
     if not study.ground_truth:
         raise Missing(within.NO_LABELS)
     pre, post = _rated(study, "pre_panas"), _rated(study, "post_panas")
-    error, bias, direction = (_measured(study, pre, post, measure) for measure in (_error, _bias, _direction))
+    predicted, before, after = _predicted(study), pre[:, :, None], post[:, :, None]
+    bias, error = (defined_mean(measure, axis=0) for measure in (predicted - after, np.abs(predicted - after)))
     if np.isnan(error).all():
         raise Missing("No result holds predicted PANAS items for a person who rated any after the conversation.")
-    items, shows = _items(study, pre, post, [mean_over_models(values) for values in (error, bias, direction)], sampling)
-    flat = (len(study.ids), -1)
-    biases = bias.reshape(flat)
-    bias_cells = within.paired_cells(sampling, f"{_NAME}/bias/models", biases, np.zeros_like(biases))
-    answering = ~np.isnan(study.entry_values(lambda entry: None if _predicted(entry) is None else 1.0))
-    asked = (~np.isnan(post)).sum(axis=1) @ answering.sum(axis=1)
-    missing = 1 - (~np.isnan(error)).sum() / asked
+    changed = ~np.isnan(predicted) & (np.abs(after - before) > 0)
+    right = np.sign(predicted - before) == np.sign(after - before)
+    direction = defined_mean(np.where(changed, right, np.nan), axis=0)
+    items, shows = _items(view, pre, post, *map(mean_over_models, (error, bias, direction)))
+    answering = ~np.isnan(study.entry_values(lambda entry: None if _state(entry) is None else 1.0))
+    missing = 1 - (~np.isnan(error)).sum() / ((~np.isnan(post)).sum(axis=1) @ answering.sum(axis=1))
     return Analysis(
-        tables=(
-            items,
-            _by_model(study, "error", sampling.cells(error.reshape(flat), flag=False), sampling),
-            _by_model(study, "bias", bias_cells, sampling),
-        ),
+        tables=(items, _by_model(view, "error", error), _by_model(view, "bias", bias)),
         shows=shows,
-        cannot="An item that hardly moves is easy to predict by repeating it, and a rating at the end of the scale can "
-        "only be missed in one direction, so a bias may come from the ends of the scale. A state has other causes than "
-        "the conversation.",
-        warnings=verdicts.reach_text(np.full(len(PANAS_ITEMS), sampling.least), settings),
+        warnings=view.reach(len(PANAS_ITEMS)),
         notes=(f"{100 * missing:.1f} % of the items asked for are missing from the answers.",) if missing else (),
     )
 
 
 def _rated(study: ScoreTable, when: Literal["pre_panas", "post_panas"]) -> Floats:
     """People's ratings: (conversations, items)."""
-    return np.array(
-        [
-            [np.nan if truth is None else truth[when]["items"].get(item.lower(), np.nan) for item in PANAS_ITEMS]
-            for truth in study.truths()
-        ]
-    )
+    states = [{} if truth is None else truth[when]["items"] for truth in study.truths()]
+    return np.array([[state.get(item.lower(), np.nan) for item in PANAS_ITEMS] for state in states])
 
 
-def _measured(study: ScoreTable, pre: Floats, post: Floats, measure: Callable[[float, float, float], float]) -> Floats:
-    """A measure of each predicted rating, mean over epochs: (conversations, items, models); NaN where not answered."""
-    rows = {conversation: row for row, conversation in enumerate(study.ids)}
-
-    def read(item: int, entry: ConversationEntry) -> float | None:
-        predicted = (_predicted(entry) or {}).get(PANAS_ITEMS[item].lower())
-        row = rows[entry["conversationId"]]
-        return None if predicted is None else known(measure(predicted, pre[row, item], post[row, item]))
-
-    return np.stack([study.entry_values(partial(read, item)) for item in range(len(PANAS_ITEMS))], axis=1)
-
-
-def _predicted(entry: ConversationEntry) -> Mapping[str, float] | None:
+def _state(entry: ConversationEntry) -> Mapping[str, float] | None:
     state = (entry.get("answers") or {}).get("post_panas")
     return None if state is None else state["items"]
 
 
-def _error(predicted: float, _pre: float, post: float) -> float:
-    return abs(predicted - post)
+def _predicted(study: ScoreTable) -> Floats:
+    """Predicted ratings: (epochs, conversations, items, models); NaN where there is no answer."""
+    most = max(map(len, study.entries.values()), default=0)
+    predicted = np.full((most, len(study.ids), len(PANAS_ITEMS), len(study.groups)), np.nan)
+    for row, conversation in enumerate(study.ids):
+        for model, group in enumerate(study.groups):
+            for epoch, entry in enumerate(study.entries.get((group.key, conversation), ())):
+                state = _state(entry) or {}
+                predicted[epoch, row, :, model] = [state.get(item.lower(), np.nan) for item in PANAS_ITEMS]
+    return predicted
 
 
-def _bias(predicted: float, _pre: float, post: float) -> float:
-    return predicted - post
-
-
-def _direction(predicted: float, pre: float, post: float) -> float:
-    """1 where a change of the item was predicted in its direction, 0 where not, NaN where it did not change."""
-    if np.isnan(pre) or np.isnan(post) or pre == post:
-        return np.nan
-    return float(np.sign(predicted - pre) == np.sign(post - pre))
-
-
-def _items(
-    study: ScoreTable, pre: Floats, post: Floats, measures: list[Floats], sampling: Sampling
-) -> tuple[Table, str]:
+def _items(view: View, pre: Floats, post: Floats, error: Floats, bias: Floats, direction: Floats) -> tuple[Table, str]:
     """The items over all models, worst first, with the error against no change and the bias against none."""
-    settings = sampling.settings
-    error, bias, direction = measures
     unmoved = np.abs(post - pre)
-    errors = [replace(cell, drill=Drill(metric=_METRIC)) for cell in sampling.cells(error, flag=False)]
-    unchanged, directions = (sampling.cells(values, flag=False) for values in (unmoved, direction))
-    against = within.paired_cells(sampling, f"{_NAME}/no-change", error, unmoved)
-    biases = within.paired_cells(sampling, f"{_NAME}/bias", bias, np.zeros_like(bias))
+    errors = view.cells(error, [Drill(metric=_METRIC)] * len(PANAS_ITEMS), flag=False)
+    unchanged, directions = (view.cells(values, flag=False) for values in (unmoved, direction))
+    against = view.paired(f"{_NAME}/no-change", error, unmoved)
+    biases = view.paired(f"{_NAME}/bias", bias, np.zeros_like(bias))
     share = within.column_means(np.where(np.isnan(unmoved) | (unmoved == 0), np.nan, post > pre))
     made = table(
         "items",
         "Items over all models",
         words("item", PANAS_ITEMS),
         words("side", ["positive" if item in PANAS_POSITIVE else "negative" for item in PANAS_ITEMS]),
-        counts("n", [cell.n for cell in errors], "conversations"),
+        numbers_of(errors),
         column("before", within.column_means(pre), meaning="People's mean rating before the conversation.", digits=2),
         column("after", within.column_means(post), meaning="People's mean rating after the conversation.", digits=2),
         column("error", errors, meaning="Mean absolute error of the predicted rating.", better=False, digits=2),
@@ -127,38 +97,31 @@ def _items(
         column("direction", directions, "direction right", "share", "Of ratings that changed.", better=True),
         column("likely", np.maximum(share, 1 - share), "more frequent direction", "share"),
         order=best_first(errors),
-        caption=f"{verdicts.sample_text(study)}, mean over {len(study.groups)} models; points of the scale 1–7, worst "
-        f"first. {verdicts.tested_text(settings, f'{len(PANAS_ITEMS)} items')}, for each column.",
+        caption=f"{view.sample}; points of the scale 1–7, worst first. {view.how('the items of a column')}",
         chart=Chart("intervals", "item", ("error", "unmoved"), "Error by PANAS item", "mean absolute error (points)"),
     )
     shows = (
-        f"Mean errors range from {verdicts.range_text(zip(PANAS_ITEMS, errors, strict=True), 2)} points.",
-        verdicts.claims_sentence(zip(PANAS_ITEMS, against, strict=True), settings, of="from “no change”", digits=2),
-        verdicts.claims_sentence(zip(PANAS_ITEMS, biases, strict=True), settings, of="of the bias from 0", digits=2),
+        f"Mean errors range from {range_text(zip(PANAS_ITEMS, errors, strict=True), 2)} points.",
+        view.claims(PANAS_ITEMS, against, "from “no change”", digits=2),
+        view.claims(PANAS_ITEMS, biases, "of the bias from 0", digits=2),
     )
     return made, " ".join(shows)
 
 
-def _by_model(study: ScoreTable, what: Literal["error", "bias"], cells: list[Cell], sampling: Sampling) -> Table:
+def _by_model(view: View, what: Literal["error", "bias"], values: Floats) -> Table:
     """Items × models: error, or bias with its test."""
-    rows = [
-        [replace(cell, drill=drill_to(group, _METRIC)) for cell, group in zip(row, study.groups, strict=True)]
-        for row in within.in_rows(cells, len(study.groups))
-    ]
-    tested = f"; {verdicts.correction_text(sampling.settings, f'{len(cells)} cells')}" if what == "bias" else ""
+    flat, drills = values.reshape(len(values), -1), view.drills(_METRIC) * len(PANAS_ITEMS)
+    if what == "error":
+        cells, meaning, better, tested = view.cells(flat, drills, flag=False), "Mean absolute error.", False, ""
+    else:
+        cells, meaning, better = view.paired(f"{_NAME}/bias/models", flat, np.zeros_like(flat), drills), "", None
+        tested = f" P: {correction_text(view.settings, f'{len(cells)} cells')}."
     return table(
         what,
         f"{what.capitalize()} by item and model",
         words("item", PANAS_ITEMS),
-        counts("n", [max(cell.n or 0 for cell in row) for row in rows], "conversations"),
-        *within.model_columns(
-            study,
-            rows,
-            "Mean absolute error." if what == "error" else "Predicted minus rated.",
-            "number",
-            better=False if what == "error" else None,
-            digits=2,
-        ),
-        caption=f"Points of the scale 1–7, over answered items. {verdicts.intervals_text(sampling.settings)}{tested}.",
-        chart=Chart("heatmap", "item", within.model_ids(study), f"{what.capitalize()} by PANAS item", "points of 1–7"),
+        counts("n", [max(cell.n or 0 for cell in row) for row in within.in_rows(cells, view.width)], "conversations"),
+        *view.columns(cells, meaning or "Predicted minus rated.", "number", better=better, digits=2),
+        caption=f"Points of the scale 1–7, over answered items. {view.how()}{tested}",
+        chart=view.heatmap("item", f"{what.capitalize()} by PANAS item", "points of 1–7"),
     )

@@ -6,141 +6,123 @@ answered well by saying yes always, so every accuracy stands beside that of the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from attunebench.analyses import verdicts, within
+from attunebench.analyses import within
 from attunebench.analyses.base import Subject
-from attunebench.analyses.sampling import Sampling, beyond_reach, cells_of, corrected_p, mean_over_models
-from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, table, words
-from attunebench.scores.table import Block, ScoreTable
+from attunebench.analyses.sampling import beyond_reach, cells_of, corrected_p, mean_over_models, pair_tests, ratio
+from attunebench.analyses.table import Analysis, Cell, Drill, Missing, Table, column, counts, numbers_of, table, words
+from attunebench.analyses.verdicts import correction_text, range_text
+from attunebench.analyses.within import View
+from attunebench.scores.table import TRUTH_OF_BLOCK, Block
 from attunebench.statistics.bootstrap import Floats
-from attunebench.statistics.paired import paired_tests
 
 
-@dataclass(frozen=True)
-class _Side:
+class _Side(NamedTuple):
     """What was done or what was wanted: labels (turns, questions) and right answers (turns, questions, models)."""
 
     block: Block
     label: str
-    meaning: str
     truth: Floats
     right: Floats
 
 
 def analyse(subject: Subject) -> Analysis:
     """A table of accuracy and one of MCC, models × questions and models × categories, for each side."""
-    study, sampling = within.scored_models(subject)
-    settings = sampling.settings
-    sides = [
-        _Side("binary_om", "Binary OM", "what the reply did", study.truth_binary("observed"), study.right("binary_om")),
-        _Side(
-            "binary_hp",
-            "Binary HP",
-            "what the person wanted",
-            study.truth_binary("preferred"),
-            study.right("binary_hp"),
-        ),
-    ]
+    view = View.of_models(subject)
+    blocks: dict[Block, str] = {"binary_om": "Binary OM", "binary_hp": "Binary HP"}
     tables, shows = [], []
-    for side in sides:
-        if not np.isnan(side.right).all():
-            tables += [made for by in within.PLURALS for made in _tables(study, sampling, side, by)]
-            rows = [(str(row[0].value), row) for row in tables[-4].rows if not row[6].small]
-            accuracy = verdicts.range_text([(name, row[6]) for name, row in rows])
-            above = verdicts.claims_sentence(
-                [(name, row[7]) for name, row in rows], settings, of=f"of {side.label} from the more frequent answer"
-            )
-            shows += [f"{side.label}: accuracy over all models ranges from {accuracy}."] if accuracy else []
-            shows.append(above)
+    for block, label in blocks.items():
+        truth, right = view.study.truth_binary(TRUTH_OF_BLOCK[block]), view.study.right(block)
+        if not np.isnan(right).all():
+            made = [one for by in within.PLURALS for one in _tables(view, _Side(block, label, truth, right), by)]
+            # The columns of the first table: question, asks, n, labels, yes, frequent, all, over.
+            usable = [row for row in made[0].rows if not row[6].small]
+            names = [str(row[0].value) for row in usable]
+            accuracy = range_text(zip(names, (row[6] for row in usable), strict=True))
+            shows += [f"{label}: accuracy over all models ranges from {accuracy}."] if accuracy else []
+            shows.append(view.claims(names, (row[7] for row in usable), f"of {label} from the more frequent answer"))
+            tables += made
     if not tables:
         raise Missing(within.NO_LABELS)
     return Analysis(
         tables=tuple(tables),
         shows=" ".join(shows),
-        cannot="A hard question may be one on which people themselves differ; with one label per turn that cannot be "
-        "distinguished from a model's mistake. MCC is unstable where one answer is rare.",
-        warnings=verdicts.reach_text(np.full(len(study.questions), sampling.least), settings),
+        warnings=view.reach(len(view.study.questions)),
     )
 
 
-def _tables(study: ScoreTable, sampling: Sampling, side: _Side, by: within.By) -> tuple[Table, Table]:
+def _tables(view: View, side: _Side, by: within.By) -> tuple[Table, Table]:
     """Accuracy with its base rates, and MCC; a row for each question (category) with a label."""
-    names, parts = within.question_parts(study, by)
+    names, parts = within.question_parts(view.study, by)
     asked = ~np.isnan(side.truth)
     labels = asked.sum(axis=0) @ parts
-    yes = within.ratio(np.nansum(side.truth, axis=0) @ parts, labels)
+    yes = ratio(np.nansum(side.truth, axis=0) @ parts, labels)
     frequent = np.where(asked, side.truth == (yes[parts.argmax(axis=1)] >= 0.5), np.nan)
-    pooled = mean_over_models(side.right)
-    columns = np.concatenate([np.stack([side.truth, frequent, pooled], axis=2), side.right], axis=2)
-    drills = [[_drill(side, by, name, key) for key in (None, *(g.key for g in study.groups))] for name in names]
-    above, below = (sums.reshape(len(study.ids), -1) for sums in within.part_sums(study, columns, parts))
-    flat = [drill for row in drills for drill in (row[0], row[0], *row)]
-    cells = within.in_rows(within.rate_cells(sampling, above, below, flat, right=True), columns.shape[2])
-    mcc = [
-        _mcc_cells(study, sampling, side.truth, side.right[:, :, model], parts, [row[1 + model] for row in drills])
-        for model in range(len(study.groups))
+    about = [
+        Drill(question=name, block=side.block) if by == "question" else Drill(metric=f"{side.block}_accuracy")
+        for name in names
     ]
-    order = [int(i) for i in np.flatnonzero(labels)]
+    (base, most, over_models, *of_models), mcc = _cells(view, side, frequent, parts, about)
     front = [
-        counts("n", [row[0].n for row in cells], "conversations"),
+        words(by, names),
+        numbers_of(base),
         counts("labels", labels.astype(np.int64), meaning="Turns in which people answered yes or no."),
-        column("yes", [row[0] for row in cells], "yes", "share", "Base rate: share of these labels that are yes."),
+        column("yes", base, "yes", "share", "Base rate: share of these labels that are yes."),
     ]
-    noun = f"{len(order)} {within.PLURALS[by]}"
-    caption = (
-        f"{within.turns_text(study)}; {side.meaning}, pooled over turns, not answered is wrong. "
-        f"{verdicts.intervals_text(sampling.settings)}"
-    )
-    over = _over_frequent(study, sampling, side.block, pooled, frequent, parts)
-    titles = [f"{side.label}: {measure} by {by}" for measure in ("accuracy", "MCC")]
-    ids = within.model_ids(study)
+    asks = [words("asks", map(within.wording, names))] if by == "question" else []
+    over = _over_frequent(view, side, frequent, parts)
+    order = [int(i) for i in np.flatnonzero(labels)]
+    caption = f"{view.turns_sample}; pooled over turns, not answered is wrong. {view.how()}"
+    accuracy, correlation = (f"{side.label}: {measure} by {by}" for measure in ("accuracy", "MCC"))
     return table(
         f"{side.block}-{within.PLURALS[by]}-accuracy",
-        titles[0],
-        words(by, names),
-        *([words("asks", map(within.wording, names))] if by == "question" else []),
-        *front,
-        column("frequent", [row[1] for row in cells], "more frequent answer", "share", "Score of always giving it."),
-        column("all", [row[2] for row in cells], "all models", "share", "Mean over models.", better=True),
+        accuracy,
+        front[0],
+        *asks,
+        *front[1:],
+        column("frequent", most, "more frequent answer", "share", "Score of always giving it."),
+        column("all", over_models, "all models", "share", "Mean over models.", better=True),
         column("over", over, "above that answer", "share", "All models minus that answer.", better=True),
-        *within.model_columns(study, [row[3:] for row in cells], f"{side.label}, accuracy."),
+        *view.columns([cell for row in zip(*of_models, strict=True) for cell in row], f"{side.label}, accuracy."),
         order=order,
-        caption=f"{caption}; {verdicts.correction_text(sampling.settings, noun)}.",
-        chart=Chart("heatmap", by, ids, titles[0], "accuracy"),
+        caption=f"{caption} P: {correction_text(view.settings, f'{len(order)} {within.PLURALS[by]}')}.",
+        chart=view.heatmap(by, accuracy, "accuracy"),
     ), table(
         f"{side.block}-{within.PLURALS[by]}-mcc",
-        titles[1],
-        words(by, names),
+        correlation,
         *front,
-        *within.model_columns(study, list(zip(*mcc, strict=True)), f"{side.label}, MCC."),
+        *view.columns([cell for row in zip(*mcc, strict=True) for cell in row], f"{side.label}, MCC."),
         order=order,
-        caption=f"{caption}.",
-        chart=Chart("heatmap", by, ids, titles[1], "MCC"),
+        caption=caption,
+        chart=view.heatmap(by, correlation, "MCC"),
     )
 
 
-def _drill(side: _Side, by: within.By, name: str, key: tuple[str, str, str] | None) -> Drill:
-    if by == "question":
-        return Drill(key, question=name, block=side.block)
-    return Drill(key, metric=f"{side.block}_accuracy")
+def _cells(
+    view: View, side: _Side, frequent: Floats, parts: Floats, about: list[Drill]
+) -> tuple[list[list[Cell]], list[list[Cell]]]:
+    """By part the rates of yes, of the more frequent answer, of all models and of each; and MCC of each model."""
+    columns = [side.truth, frequent, mean_over_models(side.right), *np.moveaxis(side.right, 2, 0)]
+    keys = (None, None, None, *(group.key for group in view.study.groups))
+    drills = [[replace(drill, group=key) for drill in about] for key in keys]
+    above, below = (sums.reshape(len(sums), -1) for sums in within.part_sums(view, np.stack(columns, axis=2), parts))
+    cells = view.rates(above, below, [drill for row in zip(*drills, strict=True) for drill in row], right=True)
+    mcc = [_mcc_cells(view, side.truth, of, parts, d) for of, d in zip(columns[3:], drills[3:], strict=True)]
+    return [cells[i :: len(keys)] for i in range(len(keys))], mcc
 
 
-def _mcc_cells(
-    study: ScoreTable, sampling: Sampling, truth: Floats, right: Floats, parts: Floats, drills: list[Drill]
-) -> list[Cell]:
+def _mcc_cells(view: View, truth: Floats, right: Floats, parts: Floats, drills: list[Drill]) -> list[Cell]:
     """Matthews' correlation of one model's answers pooled by part; not answered is a wrong answer."""
     tp, fn, tn, fp = (
-        within.part_sums(study, np.where(truth == label, value, np.nan)[:, :, None], parts)[0][:, :, 0]
+        within.part_sums(view, np.where(truth == label, value, np.nan)[:, :, None], parts)[0][:, :, 0]
         for label in (1, 0)
         for value in (right, 1 - right)
     )
-    confusions = (tp, tn, fp, fn)
-    value = _mcc(*(part.sum(axis=0) for part in confusions))
-    samples = _mcc(*np.split(within.resampled_sums(sampling, np.concatenate(confusions, axis=1)), 4, axis=1))
-    cells = within.function_cells(sampling, value, samples, tp + tn + fp + fn, drills)
+    cells = view.functions(_mcc, (tp, tn, fp, fn), tp + tn + fp + fn, drills)
     return [cell if cell.n else Cell(None, n=0) for cell in cells]
 
 
@@ -150,26 +132,16 @@ def _mcc(tp: Floats, tn: Floats, fp: Floats, fn: Floats) -> Floats:
     return np.asarray(np.where(below > 0, (tp * tn - fp * fn) / np.sqrt(np.where(below > 0, below, 1.0)), 0.0))
 
 
-def _over_frequent(
-    study: ScoreTable, sampling: Sampling, block: Block, pooled: Floats, frequent: Floats, parts: Floats
-) -> list[Cell]:
+def _over_frequent(view: View, side: _Side, frequent: Floats, parts: Floats) -> list[Cell]:
     """All models minus the more frequent answer, over all answers; conversations (participants) move as a whole."""
-    settings = sampling.settings
     # A row for each answer, and a column for each part, which has gaps where the question is of another part.
-    sides = (np.where(parts == 1, side[:, :, None], np.nan).reshape(-1, parts.shape[1]) for side in (pooled, frequent))
-    rows = study.clusters_of_turns()
-    units = np.repeat(rows if sampling.clusters is None else sampling.clusters[rows], len(study.questions))
-    tests = paired_tests(
-        *sides,
-        rng=settings.rng(f"question-heatmap/{block}/{parts.shape[1]}"),
-        resamples=settings.resamples,
-        clusters=np.unique(units, return_inverse=True)[1].astype(np.intp),
-        level=settings.level,
-        alpha=settings.alpha,
-        power=settings.power,
-    )
-    there = within.part_sums(study, pooled[:, :, None], parts)[1][:, :, 0] > 0
-    few = [within.is_small(study, np.zeros(len(study.ids)), part, settings) for part in there.T]
-    small, n = beyond_reach(tests.least, settings) | np.array(few), there.sum(axis=0)
-    corrected = corrected_p(tests, settings)
-    return cells_of(tests.difference, tests.low, tests.high, n, small, p=tests.p, p_corrected=corrected)
+    pooled = mean_over_models(side.right)
+    a, b = (np.where(parts == 1, of[:, :, None], np.nan).reshape(-1, parts.shape[1]) for of in (pooled, frequent))
+    rows = view.study.clusters_of_turns()
+    units = np.repeat(rows if view.clusters is None else view.clusters[rows], len(parts))
+    units = np.unique(units, return_inverse=True)[1].astype(np.intp)
+    tests = pair_tests(f"question-heatmap/{side.block}/{parts.shape[1]}", a, b, view.settings, units)
+    there = within.part_sums(view, pooled[:, :, None], parts)[1][:, :, 0] > 0
+    small = beyond_reach(tests.least, view.settings) | view.small(np.where(there, 0.0, np.nan))
+    corrected = corrected_p(tests, view.settings)
+    return cells_of(tests.difference, tests.low, tests.high, there.sum(axis=0), small, p=tests.p, p_corrected=corrected)

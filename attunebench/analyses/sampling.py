@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attunebench.analyses.base import Settings, value_of
-from attunebench.analyses.table import NOT_ESTIMABLE, ZERO_INFLATED, Cell, Drill, known
+from attunebench.analyses.table import NOT_ESTIMABLE, ZERO_INFLATED, Cell, Drill, cell_of, known
 from attunebench.errors import UsageError
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores.table import ScoreTable
@@ -89,9 +89,14 @@ def claimed(cell: Cell, settings: Settings) -> bool:
     return p is not None and p <= settings.alpha and not cell.small
 
 
+_MOST_FLOATS = 5_000_000
+"""So many weights are kept as what they are multiplied as, four times as large; of more the memory would show."""
+
+
 @lru_cache(maxsize=4)
 def _weights(units: int, resamples: int, seed: int) -> Counts:
-    return bootstrap.resample_weights(units, resamples, np.random.default_rng(seed))
+    weights = bootstrap.resample_weights(units, resamples, np.random.default_rng(seed))
+    return weights.astype(np.float64) if weights.size <= _MOST_FLOATS else weights
 
 
 @dataclass(frozen=True)
@@ -190,6 +195,12 @@ class Sampling:
             p_corrected=corrected,
         )
 
+    def paired(self, name: str, a: Floats, b: Floats, drills: Sequence[Drill | None] | None = None) -> list[Cell]:
+        """A cell for each column of a − b, all tested and corrected together; `name` is the use of the chance."""
+        tests = self.tests(name, a, b)
+        cells = self.difference_cells(tests, corrected_p(tests, self.settings), a, b)
+        return cells if drills is None else [replace(cell, drill=d) for cell, d in zip(cells, drills, strict=True)]
+
     def rank_shifts(self, before: Floats, after: Floats) -> tuple[Floats, Floats, Floats]:
         """Ranks that each column gains from before to after, and their interval over resamples; higher is better.
 
@@ -227,10 +238,10 @@ def cells_of(
     over = [None] * len(value) if n is None else [int(count) for count in n]
     few = np.broadcast_to(small, len(value))
     return [
-        Cell(
-            known(value[i]),
-            known(low[i]),
-            known(high[i]),
+        cell_of(
+            value[i],
+            low[i],
+            high[i],
             n=over[i],
             p=known(p[i]),
             p_corrected=known(p_corrected[i]),
@@ -247,19 +258,32 @@ def mark_of(value: float, low: float, n: int, mark: str = "") -> str:
     return NOT_ESTIMABLE if n > 1 and np.isnan(low) and not np.isnan(value) else mark
 
 
+def ratio(above: Floats, below: Floats) -> Floats:
+    """Element by element; NaN where there is nothing below."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(below > 0, above / np.where(below > 0, below, 1.0), np.nan))
+
+
+def defined_mean(values: Floats, axis: int = -1) -> Floats:
+    """Mean of the defined values along an axis; NaN without any."""
+    return ratio(np.nansum(values, axis=axis), (~np.isnan(values)).sum(axis=axis).astype(np.float64))
+
+
 def mean_over_models(values: Floats) -> Floats:
     """Each conversation's mean over the models that have it: (conversations, …) from (conversations, …, models)."""
-    defined = ~np.isnan(values)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.nansum(values, axis=-1) / np.where(defined.any(axis=-1), defined.sum(axis=-1), np.nan))
+    return defined_mean(values)
 
 
 def mean_of(tables: Sequence[Floats]) -> Floats:
     """Element by element the mean of the tables in which it is defined."""
-    stacked = np.stack(list(tables))
-    defined = (~np.isnan(stacked)).sum(axis=0)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.nansum(stacked, axis=0) / np.where(defined > 0, defined, np.nan))
+    return defined_mean(np.stack(list(tables)), axis=0)
+
+
+def with_correction(cells: Sequence[Cell], settings: Settings) -> list[Cell]:
+    """These tests with p corrected for their number; they were not permuted together."""
+    p = np.array([np.nan if cell.p is None else cell.p for cell in cells])
+    corrected = adjust(p, plain_correction(settings))
+    return [replace(cell, p_corrected=known(one)) for cell, one in zip(cells, corrected, strict=True)]
 
 
 def turned(cell: Cell) -> Cell:

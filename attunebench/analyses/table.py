@@ -171,10 +171,10 @@ def plot(table: Table, chart: Chart) -> Plot:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """One question asked of the scores. `shows` and `cannot` are sentences made from the numbers.
+    """One question asked of the scores. `shows` says in sentences what the numbers show, `cannot` what they do not.
 
     `missing` says in a sentence why there is no table (no human answers, scores of an older version …). An analysis of
-    the catalogue leaves name, title and question empty: its entry has them.
+    the catalogue leaves empty what its entry has: name, title, question and a `cannot` that no number changes.
     """
 
     name: str = ""
@@ -193,6 +193,10 @@ class Filled(NamedTuple):
 
     column: Column
     cells: list[Cell]
+
+    def repeated(self, times: int) -> Filled:
+        """Each row so many times."""
+        return Filled(self.column, [cell for cell in self.cells for _ in range(times)])
 
 
 def column(
@@ -219,6 +223,11 @@ def words(id: str, values: Iterable[Cell | str | None] = (), label: str = "", me
 def counts(id: str, values: Iterable[Cell | Any] = (), label: str = "", meaning: str = "") -> Filled:
     """A column of whole numbers."""
     return column(id, values, label, "count", meaning)
+
+
+def numbers_of(cells: Iterable[Cell], meaning: str = "") -> Filled:
+    """The column "n": how many conversations are behind each of the cells."""
+    return counts("n", [cell.n for cell in cells], "conversations", meaning)
 
 
 def ranks(id: str, values: Iterable[Cell | Any], label: str = "", meaning: str = "") -> Filled:
@@ -263,6 +272,11 @@ def number_of(cell: Cell) -> float | None:
     value = cell.value
     plain = isinstance(value, (int, float)) and not isinstance(value, bool)
     return float(value) if plain and math.isfinite(value) else None  # type: ignore[arg-type]
+
+
+def cell_of(value: float, low: float = np.nan, high: float = np.nan, **rest: Any) -> Cell:
+    """A cell of numbers of which NaN is undefined; `rest` are further fields."""
+    return Cell(known(value), known(low), known(high), **rest)
 
 
 def known(value: float) -> float | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from attunebench.analyses.base import Settings, value_of
+from attunebench.analyses.base import Settings, value_of, variants_of
 from attunebench.analyses.sampling import CORRECTIONS, beyond_reach, claimed, plain_correction
 from attunebench.analyses.table import Cell
 from attunebench.judging import judges_named
@@ -91,7 +91,8 @@ def range_text(named: Iterable[tuple[str, Cell]], digits: int = 3) -> str:
 def effect_text(cell: Cell, digits: int = 3) -> str:
     """ "+0.031 [0.010, 0.052], p 0.012, n = 200", as far as the cell has them."""
     parts = [with_interval(cell, digits, sign=True)]
-    parts += [p_text(cell)] if cell.p is not None or cell.p_corrected is not None else []
+    p = cell.p if cell.p_corrected is None else cell.p_corrected
+    parts += [f"p {p_value(p)}"] if p is not None else []
     parts += [f"n = {cell.n}"] if cell.n is not None else []
     return ", ".join(parts)
 
@@ -129,13 +130,7 @@ def judges_text(study: ScoreTable) -> str:
     """Who judged the drafts, in a sentence: a judged score is an artefact of its judge and never stands without it."""
     judged: dict[tuple[str, ...], list[str]] = {}
     for group in study.groups:
-        names = {
-            judge
-            for entry in study.metadata[group.source].get("settings") or ()
-            if (entry.get("provider"), entry.get("em_model"), entry.get("mode")) == group.key
-            for variant in entry.get("variants") or ()
-            for judge in judges_named(variant)
-        }
+        names = {judge for variant in variants_of(study, group) for judge in judges_named(variant)}
         judged.setdefault(tuple(sorted(names)), []).append(f"{group.label} ({group.mode})")
     if len(judged) == 1:
         names_of_all = next(iter(judged))
@@ -162,14 +157,6 @@ def with_interval(cell: Cell, digits: int = 3, *, sign: bool = False) -> str:
     if cell.low is None or cell.high is None:
         return number(value, digits, sign=sign)
     return f"{number(value, digits, sign=sign)} [{number(cell.low, digits)}, {number(cell.high, digits)}]"
-
-
-def p_text(cell: Cell) -> str:
-    """ "p 0.012" or "p < 0.001" in a sentence, corrected where the cell has that."""
-    p = cell.p if cell.p_corrected is None else cell.p_corrected
-    if p is None:
-        return "p undefined"
-    return f"p {p_value(p)}"
 
 
 def intervals_text(settings: Settings) -> str:

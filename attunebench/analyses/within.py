@@ -1,4 +1,4 @@
-"""What analyses of turns, questions and groups share: turns gathered into conversations, rates over answers, contrasts.
+"""What analyses of turns, questions and groups share: the view of a study, rates over answers, contrasts of groups.
 
 Turns of a conversation hang together, so whatever is counted over turns gets its doubt from resampling conversations
 (or participants). Knows no single analysis.
@@ -6,16 +6,17 @@ Turns of a conversation hang together, so whatever is counted over turns gets it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from attunebench.analyses.base import NOTHING_SCORED, Settings, Subject, defined_metrics, models_of, wanted_metrics
-from attunebench.analyses.sampling import Sampling, beyond_reach, cells_of, corrected_p, mark_of, mean_over_models
-from attunebench.analyses.table import Cell, Drill, Filled, Missing, Unit, column, known
-from attunebench.analyses.verdicts import counted, sample_text
+from attunebench.analyses import verdicts
+from attunebench.analyses.base import Settings, Subject, models_of
+from attunebench.analyses.sampling import Sampling, beyond_reach, cells_of, defined_mean, mark_of
+from attunebench.analyses.table import Cell, Chart, Drill, Filled, Unit, cell_of, column, counts, known
 from attunebench.constants import BINARY_CATEGORY, BINARY_QUESTION_TEXT
 from attunebench.scores.table import ScoreTable
 from attunebench.statistics import bootstrap
@@ -34,51 +35,150 @@ MOST_TURNS = 60
 """A drill names no more turns than this: enough to look at, and a report stays small."""
 
 
-def scored_models(subject: Subject, *, by_participant: bool = False) -> tuple[ScoreTable, Sampling]:
-    """The models of the mode and how their conversations are resampled; Missing where there are none."""
-    study, settings = models_of(subject), subject.settings
-    if not study.groups:
-        raise Missing(NOTHING_SCORED)
-    return study, Sampling.of(study, replace(settings, by_participant=True) if by_participant else settings)
+@dataclass(frozen=True)
+class View(Sampling):
+    """The models of a mode, how their conversations are resampled, and the cells, columns and words made of both."""
+
+    study: ScoreTable
+
+    @classmethod
+    def of_models(cls, subject: Subject, *, by_participant: bool = False) -> View:
+        """Missing where no model was scored."""
+        study = models_of(subject, least=1)
+        settings = replace(subject.settings, by_participant=True) if by_participant else subject.settings
+        sampling = Sampling.of(study, settings)
+        return cls(sampling.weights, sampling.clusters, sampling.people, settings, study)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.study.labels
+
+    @property
+    def width(self) -> int:
+        """The number of models."""
+        return len(self.study.groups)
+
+    def drills(self, metric: str | None = None, **about: Any) -> list[Drill]:
+        """Behind a cell of each model."""
+        return [Drill(group.key, metric, **about) for group in self.study.groups]
+
+    # Cells
+
+    def means(self, metric_id: str, values: Floats) -> list[Cell]:
+        """A cell for the mean of each model on a metric: from (conversations, models)."""
+        return self.cells(values, self.drills(metric_id), of=metric_id)
+
+    def sums(self, table: Floats) -> tuple[Floats, Floats]:
+        """Sum and number of the defined values of each conversation's turns: from (turns, …) two (conversations, …)."""
+        rows = self.study.clusters_of_turns()
+        defined = ~np.isnan(table)
+        sums, counts = (np.zeros((len(self.study.ids), *table.shape[1:])) for _ in range(2))
+        np.add.at(sums, rows, np.where(defined, table, 0.0))
+        np.add.at(counts, rows, defined)
+        return sums, counts
+
+    def thirds(self, table: Floats) -> tuple[Floats, Floats]:
+        """The same for each third of a conversation: two (conversations, 3, …). Under three turns there are none."""
+        third_of = np.array([-1 if turn.third is None else turn.third for turn in self.study.turns])
+        shape = (-1, *(1,) * (table.ndim - 1))
+        parts = [self.sums(np.where((third_of == third).reshape(shape), table, np.nan)) for third in range(len(THIRDS))]
+        sums, counts = (np.stack(side, axis=1) for side in zip(*parts, strict=True))
+        return sums, counts
+
+    def rates(
+        self, above: Floats, below: Floats, drills: Sequence[Drill | None] | None = None, *, right: bool = False
+    ) -> list[Cell]:
+        """Σ above / Σ below of each column of (conversations, columns); n counts the conversations behind it.
+
+        `right`: these are right answers, with Wilson's interval where all conversations have the same rate.
+        """
+        shares = np.full(above.shape[1], right)
+        found, _ = with_wilson(estimate_rates(self, above, below), below, shares, self.clusters, self.settings.level)
+        small = self.small(np.where(below > 0, above, np.nan))
+        return cells_of(found.value, found.low, found.high, found.n, small, drills)
+
+    def third_rates(self, sums: Floats, counts: Floats, metric_id: str) -> dict[str, list[Cell]]:
+        """Third → a cell for each column of `thirds`: those that come before the models are of nobody."""
+        cells = {}
+        for third, name in enumerate(THIRDS):
+            turns = turns_of(self.study, (row for row, turn in enumerate(self.study.turns) if turn.third == third))
+            drills = [Drill(metric=metric_id, turns=turns)] * (sums.shape[2] - self.width)
+            drills += self.drills(metric_id, turns=turns)
+            cells[name] = self.rates(sums[:, third], counts[:, third], drills)
+        return cells
+
+    def functions(
+        self,
+        function: Callable[..., Floats],
+        sums: Sequence[Floats],
+        support: Floats,
+        drills: Sequence[Drill | None] | None = None,
+    ) -> list[Cell]:
+        """Cells of a function of column sums of some (conversations, …), whose last axis are the cells.
+
+        `support` (conversations, cells) is above 0 where a conversation has a part in the cell. Under two conversations
+        (participants) there is no interval.
+        """
+        grouped = sums if self.clusters is None else [bootstrap.sum_by_cluster(part, self.clusters) for part in sums]
+        weights = self.weights.astype(np.float64, copy=False)
+        low, high = bootstrap.percentile_interval(function(*(weights @ part for part in grouped)), self.settings.level)
+        units = support if self.clusters is None else bootstrap.sum_by_cluster(support, self.clusters)
+        single = (units > 0).sum(axis=0) < 2
+        low[single] = high[single] = np.nan
+        small, value = self.small(np.where(support > 0, 1.0, np.nan)), function(*(part.sum(axis=0) for part in sums))
+        return cells_of(value, low, high, (support > 0).sum(axis=0), small, drills)
+
+    def columns(
+        self,
+        cells: Sequence[Cell],
+        meaning: str = "",
+        unit: Unit = "share",
+        *,
+        better: bool | None = True,
+        digits: int | None = None,
+    ) -> list[Filled]:
+        """A column for each model, of cells row by row."""
+        return [
+            column(f"model_{label}", cells[i :: self.width], label, unit, meaning, better=better, digits=digits)
+            for i, label in enumerate(self.labels)
+        ]
+
+    def totals(self, id: str, values: Floats, meaning: str = "") -> Filled:
+        """The sum of each column of counts, which epochs make fractions."""
+        return counts(id, [round(float(total)) for total in values.sum(axis=0)], meaning=meaning)
+
+    def heatmap(self, label: str, title: str, axis: str) -> Chart:
+        """A chart of `columns`."""
+        return Chart("heatmap", label, tuple(f"model_{name}" for name in self.labels), title, axis)
+
+    # Words
+
+    @property
+    def sample(self) -> str:
+        """ "60 conversations of 12 participants, 4 models", for captions."""
+        return f"{verdicts.sample_text(self.study)}, {verdicts.counted(self.width, 'model')}"
+
+    @property
+    def turns_sample(self) -> str:
+        """ "60 conversations of 12 participants, 4 models, 300 turns", for captions."""
+        return f"{self.sample}, {verdicts.counted(len(self.study.turns), 'turn')}"
+
+    def how(self, over: str = "") -> str:
+        """How intervals, and p corrected `over` so many tests, were made."""
+        return f"{verdicts.tested_text(self.settings, over) if over else verdicts.intervals_text(self.settings)}."
+
+    def reach(self, tests: int) -> tuple[str, ...]:
+        """A warning where no paired test over all conversations can be significant; else nothing."""
+        return verdicts.reach_text(np.full(tests, self.least), self.settings)
+
+    def claims(
+        self, names: Iterable[str], cells: Iterable[Cell], of: str, *, noun: str = "difference", digits: int = 3
+    ) -> str:
+        """Which of these differences are significant."""
+        return verdicts.claims_sentence(zip(names, cells, strict=True), self.settings, noun=noun, of=of, digits=digits)
 
 
-def asked_values(study: ScoreTable, settings: Settings, otherwise: Sequence[str]) -> dict[str, Floats]:
-    """Metric → values of those asked for (else `otherwise`) that have any; Missing where none has."""
-    if not (values := defined_metrics(study, wanted_metrics(settings, otherwise))):
-        raise Missing("None of these metrics is defined for any conversation.")
-    return values
-
-
-# Turns and questions gathered into conversations
-
-
-def conversation_sums(study: ScoreTable, table: Floats) -> tuple[Floats, Floats]:
-    """Sum and number of the defined values over the turns of each conversation: from (turns, …) two (conversations, …).
-
-    NaN is a gap.
-    """
-    rows = study.clusters_of_turns()
-    sums, counts = (np.zeros((len(study.ids), *table.shape[1:])) for _ in range(2))
-    defined = ~np.isnan(table)
-    np.add.at(sums, rows, np.where(defined, table, 0.0))
-    np.add.at(counts, rows, defined)
-    return sums, counts
-
-
-def third_sums(study: ScoreTable, table: Floats) -> tuple[Floats, Floats]:
-    """The same for each third of a conversation: two (conversations, 3, …). Under three turns there are no thirds."""
-    parts = []
-    for third in range(len(THIRDS)):
-        chosen, rows = np.full_like(table, np.nan), rows_of_third(study, third)
-        chosen[rows] = table[rows]
-        parts.append(conversation_sums(study, chosen))
-    sums, counts = (np.stack([part[side] for part in parts], axis=1) for side in (0, 1))
-    return sums, counts
-
-
-def rows_of_third(study: ScoreTable, third: int) -> list[int]:
-    """The rows of the study's turns that are early (0), middle (1) or late (2) in their conversation."""
-    return [row for row, turn in enumerate(study.turns) if turn.third == third]
+# Turns, questions and models gathered
 
 
 def question_parts(study: ScoreTable, by: By) -> tuple[tuple[str, ...], Floats]:
@@ -90,22 +190,15 @@ def question_parts(study: ScoreTable, by: By) -> tuple[tuple[str, ...], Floats]:
     return names, np.array([[category == name for name in names] for category in of], dtype=np.float64)
 
 
-def part_sums(study: ScoreTable, table: Floats, parts: Floats) -> tuple[Floats, Floats]:
+def part_sums(view: View, table: Floats, parts: Floats) -> tuple[Floats, Floats]:
     """Sum and number of (turns, questions, columns) by conversation and part: two (conversations, names, columns)."""
-    sums, counts = conversation_sums(study, table)
-    return np.einsum("cqm,qp->cpm", sums, parts, order="C"), np.einsum("cqm,qp->cpm", counts, parts, order="C")
-
-
-def ratio(above: Floats, below: Floats) -> Floats:
-    """Element by element; NaN where there is nothing below."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(below > 0, above / np.where(below > 0, below, 1.0), np.nan))
+    sums, counts = (np.einsum("cqm,qp->cpm", side, parts, order="C") for side in view.sums(table))
+    return sums, counts
 
 
 def column_means(values: Floats) -> Floats:
     """Mean of each column's defined values; NaN without any."""
-    defined = ~np.isnan(values)
-    return ratio(np.where(defined, values, 0.0).sum(axis=0), defined.sum(axis=0).astype(np.float64))
+    return defined_mean(values, axis=0)
 
 
 def level_over_models(values: Floats) -> Floats:
@@ -118,10 +211,10 @@ def level_over_models(values: Floats) -> Floats:
     """
     defined = ~np.isnan(values)
     share = defined / np.maximum(defined.sum(axis=1, keepdims=True), 1)
-    centred = np.where(defined, values - mean_over_models(values)[:, None], 0.0)
+    centred = np.where(defined, values - defined_mean(values)[:, None], 0.0)
     system = np.diag(defined.sum(axis=0).astype(np.float64)) - defined.T.astype(np.float64) @ share
     parts = np.linalg.lstsq(system, centred.sum(axis=0), rcond=1e-9)[0]
-    return mean_over_models(values - parts)
+    return defined_mean(values - parts)
 
 
 def coverage_text(values: Floats) -> tuple[str, ...]:
@@ -145,34 +238,25 @@ def pairwise_right(study: ScoreTable) -> tuple[tuple[str, ...], Floats, Floats]:
     asked = {str(c[0]) for turns in truths for turn in turns or () for c in turn["comparisons"] if c[3] is not None}
     names = tuple(sorted(asked, key=lambda name: (len(name), name)))
     right, counted = (np.zeros((len(study.turns), len(names), len(study.groups))) for _ in range(2))
-    for row, turn in enumerate(study.turns):
+    wins: list[list[tuple[int, int, str]]] = []
+    for turn in study.turns:
         turns = truths[turn.conversation] or ()
         comparisons = turns[turn.position - 1]["comparisons"] if turns else ()
-        wins = [(i, names.index(str(c[0])), c[3]) for i, c in enumerate(comparisons) if c[3]]
-        for model, group in enumerate(study.groups):
-            letters = _pairwise_letters(study.entries.get((group.key, study.ids[turn.conversation]), ()), turn.number)
-            for given in letters:
-                for index, question, winner in wins:
-                    right[row, question, model] += (given[index : index + 1] == winner) / len(letters)
-                    counted[row, question, model] += 1 / len(letters)
+        wins.append([(i, names.index(str(c[0])), c[3]) for i, c in enumerate(comparisons) if c[3]])
+    for model, group in enumerate(study.groups):
+        letters: dict[tuple[int, int], list[str]] = defaultdict(list)
+        for row, conversation in enumerate(study.ids):
+            for entry in study.entries.get((group.key, conversation), ()):
+                for answered in entry["turns"]:
+                    if (text := answered.get("answers", {}).get("pairwise")) is not None:
+                        letters[row, answered["turnNumber"]].append(text)
+        for row, turn in enumerate(study.turns):
+            given = letters.get((turn.conversation, turn.number), ())
+            for text in given:
+                for index, question, winner in wins[row]:
+                    right[row, question, model] += (text[index : index + 1] == winner) / len(given)
+                    counted[row, question, model] += 1 / len(given)
     return names, right, counted
-
-
-def _pairwise_letters(entries: Iterable[Any], number: int) -> list[str]:
-    answers = [turn.get("answers", {}) for entry in entries for turn in entry["turns"] if turn["turnNumber"] == number]
-    return [one["pairwise"] for one in answers if one.get("pairwise") is not None]
-
-
-# Cells
-
-
-def paired_cells(
-    sampling: Sampling, name: str, a: Floats, b: Floats, drills: Sequence[Drill | None] | None = None
-) -> list[Cell]:
-    """A cell for each column of a − b, all tested and corrected together; `name` is the use of the chance."""
-    tests = sampling.tests(name, a, b)
-    cells = sampling.difference_cells(tests, corrected_p(tests, sampling.settings), a, b)
-    return cells if drills is None else [replace(cell, drill=d) for cell, d in zip(cells, drills, strict=True)]
 
 
 def estimate_rates(sampling: Sampling, above: Floats, below: Floats) -> Estimates:
@@ -182,72 +266,9 @@ def estimate_rates(sampling: Sampling, above: Floats, below: Floats) -> Estimate
     )
 
 
-def rate_cells(
-    sampling: Sampling,
-    above: Floats,
-    below: Floats,
-    drills: Sequence[Drill | None] | None = None,
-    *,
-    right: bool = False,
-) -> list[Cell]:
-    """Σ above / Σ below of each column of (conversations, columns); n counts the conversations behind it.
-
-    `right`: these are right answers, with Wilson's interval where all conversations have the same rate.
-    """
-    shares = np.full(above.shape[1], right)
-    found = estimate_rates(sampling, above, below)
-    found, _ = with_wilson(found, below, shares, sampling.clusters, sampling.settings.level)
-    small = sampling.small(np.where(below > 0, above, np.nan))
-    return cells_of(found.value, found.low, found.high, found.n, small, drills)
-
-
-def resampled_sums(sampling: Sampling, columns: Floats) -> Floats:
-    """Column sums of (conversations, columns) in each resample: (resamples, columns)."""
-    if sampling.clusters is not None:
-        columns = bootstrap.sum_by_cluster(columns, sampling.clusters)
-    return np.asarray(sampling.weights.astype(np.float64) @ columns)
-
-
-def function_cells(
-    sampling: Sampling, value: Floats, samples: Floats, support: Floats, drills: Sequence[Drill | None] | None = None
-) -> list[Cell]:
-    """Cells of a function of sums: its value (columns,), its resampled values (resamples, columns).
-
-    `support` (conversations, columns) is above 0 where a conversation has a part in the column. Under two
-    conversations (participants) there is no interval.
-    """
-    low, high = bootstrap.percentile_interval(samples, sampling.settings.level)
-    units = support if sampling.clusters is None else bootstrap.sum_by_cluster(support, sampling.clusters)
-    single = (units > 0).sum(axis=0) < 2
-    low[single] = high[single] = np.nan
-    small = sampling.small(np.where(support > 0, 1.0, np.nan))
-    return cells_of(value, low, high, (support > 0).sum(axis=0), small, drills)
-
-
 def in_rows(cells: Sequence[Cell], width: int) -> list[list[Cell]]:
     """The cells of a flat list of rows."""
     return [list(cells[start : start + width]) for start in range(0, len(cells), width)]
-
-
-def model_columns(
-    study: ScoreTable,
-    rows: Sequence[Sequence[Cell]],
-    meaning: str = "",
-    unit: Unit = "share",
-    *,
-    better: bool | None = True,
-    digits: int | None = None,
-) -> list[Filled]:
-    """A column for each model, of rows that have a cell for each."""
-    return [
-        column(id, [row[i] for row in rows], label, unit, meaning, better=better, digits=digits)
-        for i, (id, label) in enumerate(zip(model_ids(study), study.labels, strict=True))
-    ]
-
-
-def model_ids(study: ScoreTable) -> tuple[str, ...]:
-    """The ids of the models' columns."""
-    return tuple(f"model_{label}" for label in study.labels)
 
 
 # Groups of conversations against the others
@@ -298,10 +319,10 @@ def contrast_cells(
     beyond = beyond_reach(contrast.least, settings, together=False)
     people = np.minimum(contrast.clusters_in, contrast.clusters_out)
     return [
-        Cell(
-            known(contrast.estimate[i]),
-            known(contrast.low[i]),
-            known(contrast.high[i]),
+        cell_of(
+            contrast.estimate[i],
+            contrast.low[i],
+            contrast.high[i],
             n=int(contrast.n_in[i] + contrast.n_out[i]),
             p=known(contrast.p[i]),
             p_corrected=known(corrected[i]),
@@ -327,11 +348,6 @@ def turns_of(study: ScoreTable, rows: Iterable[int]) -> tuple[tuple[str, int], .
     """(conversation id, turn number) of rows of the study's turns, for a drill; the first ones where there are many."""
     listed = list(rows)[:MOST_TURNS]
     return tuple((study.ids[study.turns[row].conversation], study.turns[row].number) for row in listed)
-
-
-def turns_text(study: ScoreTable) -> str:
-    """ "60 conversations of 12 participants, 300 turns", for captions."""
-    return f"{sample_text(study)}, {counted(len(study.turns), 'turn')}"
 
 
 def wording(question: str) -> str:

@@ -17,6 +17,7 @@ from planted_within import DEFICIT, changed, turns_scores, turns_study
 from attunebench.analyses import Analysis, Settings
 from attunebench.analyses.recovery import after_means
 from attunebench.analyses.sampling import claimed
+from attunebench.analyses.within import View
 from attunebench.constants import PANAS_POSITIVE
 
 NAME = "mood-path"
@@ -32,7 +33,8 @@ def after(misread: list[float], values: list[float]) -> list[float]:
     """Of one conversation: the mean after a misread, corrected, and after a hit."""
     study: Any = SimpleNamespace(ids=range(1), clusters_of_turns=lambda: np.zeros(len(values), dtype=np.intp))
     sides = (np.array(side, dtype=np.float64)[:, None] for side in (misread, values))
-    return list(map(float, after_means(study, *sides)[0, 0]))
+    view = View(np.ones((1, 1)), None, np.zeros(1, dtype=np.intp), SURE, study)
+    return list(map(float, after_means(view, *sides)[0, 0]))
 
 
 def test_the_planted_deficit_after_a_misread_is_found_with_its_size() -> None:

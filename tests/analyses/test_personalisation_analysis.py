@@ -14,6 +14,7 @@ from planted_studies import QUICK, cell_of, covers, made, older, table_of
 
 from attunebench.analyses.personalisation import base_right
 from attunebench.analyses.sampling import claimed
+from attunebench.analyses.within import View
 from attunebench.scores import Scores
 from attunebench.scores.loading import score_table
 from attunebench.scores.table import ScoreTable
@@ -123,9 +124,10 @@ def test_a_perfect_base_rate_leaves_no_skill() -> None:
     assert None is cell_of(table, "Q2 clarity", "best").value
 
 
-def one_turn_each(conversations: int) -> Any:
-    """What is asked of a study here: its conversations, and the conversation of each turn."""
-    return SimpleNamespace(ids=range(conversations), clusters_of_turns=lambda: np.arange(conversations))
+def one_turn_each(conversations: int) -> View:
+    """Conversations of one turn each, of which nothing else is known."""
+    study: Any = SimpleNamespace(ids=range(conversations), clusters_of_turns=lambda: np.arange(conversations))
+    return View(np.ones((1, 1)), None, np.arange(conversations), SETTINGS, study)
 
 
 def test_nobody_beats_a_base_rate_that_its_own_labels_tipped() -> None:
