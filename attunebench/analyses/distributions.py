@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -108,8 +109,8 @@ def _difficulty(view: View) -> list[Table]:
     turn = {m: mean_over_models(values) for m, values in base.defined_metrics(view.study, _AGAINST).items()}
     if np.isnan(whole).all() or not turn:
         return []
-    level = view.settings.level
-    found = [spearman(whole, of, draws=view.weights, clusters=view.clusters, confidence=level) for of in turn.values()]
+    rho = partial(spearman, draws=view.weights, clusters=view.clusters, confidence=view.settings.level, fewest=3)
+    found = [rho(whole, of) for of in turn.values()]
     cells = [cell_of(one.value, one.low, one.high, small=one.n < view.settings.small) for one in found]
     return [
         table(

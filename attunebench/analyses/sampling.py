@@ -152,6 +152,19 @@ class Sampling:
         marks = [ZERO_INFLATED if one and not few else "" for one, few in zip(inflated, small, strict=True)]
         return cells_of(found.value, found.low, found.high, found.n, small, drills, marks)
 
+    def rates(
+        self, above: Floats, below: Floats, drills: Sequence[Drill | None] | None = None, *, right: bool = False
+    ) -> list[Cell]:
+        """Σ above / Σ below of each column of (conversations, columns); n counts the conversations behind it.
+
+        `right`: these are right answers, with Wilson's interval where all conversations have the same rate.
+        """
+        level, clusters = self.settings.level, self.clusters
+        found = bootstrap.estimate_ratios(above, below, self.weights, clusters=clusters, level=level)
+        found, _ = with_wilson(found, below, np.full(above.shape[1], right), clusters, level)
+        small = self.small(np.where(below > 0, above, np.nan))
+        return cells_of(found.value, found.low, found.high, found.n, small, drills)
+
     def skill_cells(self, values: Floats, baseline: Floats, ceiling: float) -> list[Cell]:
         """(mean − baseline's)/(ceiling − baseline's) over the conversations of both: 0 is the baseline, 1 the ceiling.
 

@@ -22,7 +22,6 @@ from attunebench.scores.table import ScoreTable
 from attunebench.statistics import bootstrap
 from attunebench.statistics.bootstrap import Estimates, Floats
 from attunebench.statistics.contrasts import GroupContrast, Mask, group_difference
-from attunebench.statistics.intervals import with_wilson
 
 NO_LABELS = (
     "These scores keep no labels or answers (they are of an older version); score the results again with "
@@ -84,18 +83,6 @@ class View(Sampling):
         parts = [self.sums(np.where((third_of == third).reshape(shape), table, np.nan)) for third in range(len(THIRDS))]
         sums, counts = (np.stack(side, axis=1) for side in zip(*parts, strict=True))
         return sums, counts
-
-    def rates(
-        self, above: Floats, below: Floats, drills: Sequence[Drill | None] | None = None, *, right: bool = False
-    ) -> list[Cell]:
-        """Σ above / Σ below of each column of (conversations, columns); n counts the conversations behind it.
-
-        `right`: these are right answers, with Wilson's interval where all conversations have the same rate.
-        """
-        shares = np.full(above.shape[1], right)
-        found, _ = with_wilson(estimate_rates(self, above, below), below, shares, self.clusters, self.settings.level)
-        small = self.small(np.where(below > 0, above, np.nan))
-        return cells_of(found.value, found.low, found.high, found.n, small, drills)
 
     def third_rates(self, sums: Floats, counts: Floats, metric_id: str) -> dict[str, list[Cell]]:
         """Third → a cell for each column of `thirds`: those that come before the models are of nobody."""

@@ -16,7 +16,6 @@ from attunebench.analyses.base import Settings, value_of
 from attunebench.analyses.sampling import Sampling, claimed, corrected_p, mean_over_models
 from attunebench.analyses.table import Analysis, Cell, Table, column, counts, known, legend, table, words
 from attunebench.analyses.verdicts import counted, listed, tested_text, with_interval
-from attunebench.analyses.within import rate_cells
 from attunebench.profiles.scoring import Item, Scale, Scored
 from attunebench.statistics.bootstrap import (
     Floats,
@@ -92,7 +91,7 @@ class _Chance(Sampling):
 
     def means(self, columns: Sequence[Floats], *, shares: bool = False) -> list[Cell]:
         """Each column's mean over the rows that have a value; `shares` of right answers are never without a doubt."""
-        return rate_cells(self, *mean_as_ratio(np.column_stack(columns)), right=shares)
+        return self.rates(*mean_as_ratio(np.column_stack(columns)), right=shares)
 
     def balanced(self, item: Item) -> Cell:
         """The mean of the classes' own accuracies; undefined under two classes. Absent ones leave a resample's mean."""

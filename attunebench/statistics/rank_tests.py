@@ -90,14 +90,20 @@ def rank_shift_p(
 
 
 def spearman(
-    a: Floats, b: Floats, *, draws: Counts, clusters: Labels | None = None, confidence: float = 0.95
+    a: Floats,
+    b: Floats,
+    *,
+    draws: Counts,
+    clusters: Labels | None = None,
+    confidence: float = 0.95,
+    fewest: int = FEWEST_UNITS,
 ) -> Agreement:
     """Spearman's ρ over units (conversations, say) and its percentile interval over resampled units, or clusters.
 
     `a` and `b` have an entry per unit, NaN a gap; `draws` come from `resample_weights` for the number of units, or of
     clusters (labels 0 … k − 1). In each resample a unit counts as often as it was drawn, ties share their mean rank.
     NaN under three units with both or where a side is all tied, as is every such resample, which then does not count;
-    no interval under ten units (clusters). Source: spec 07.
+    no interval under `fewest` units (clusters). Source: spec 07.
     """
     from scipy.sparse import csr_array
 
@@ -110,7 +116,7 @@ def spearman(
     pairs, which = np.unique(np.stack([steady(a[both]), steady(b[both])]), axis=1, return_inverse=True)
     counts = csr_array((np.ones(len(both)), (units.reshape(-1), which.reshape(-1))))
     rho = float(_weighted_rho(pairs, counts.sum(axis=0)[None])[0])
-    if len(drawn_units) < FEWEST_UNITS or np.isnan(rho):
+    if len(drawn_units) < fewest or np.isnan(rho):
         return replace(undefined, value=rho)
     size = max(1, _CHUNK_CELLS // pairs.shape[1])
     parts = (draws[start : start + size, drawn_units].astype(np.float64) for start in range(0, len(draws), size))
