@@ -34,7 +34,7 @@ from attunebench.errors import UNBILLED, ConfigurationError, DataError, Transien
 from attunebench.eventloop import on_interruption
 from attunebench.journal import Journal
 from attunebench.results.schema import now
-from attunebench.runner.clients import Clients
+from attunebench.runner.clients import RunExecutor
 from attunebench.runner.events import Observer, Stop
 from attunebench.runner.pricing import KnownPrices
 from attunebench.runner.run import Run
@@ -47,8 +47,8 @@ MOST_LOST = 5  # submissions in a row without a batch, after which the service c
 SMALLEST = 10  # requests: batches are not made smaller than that, since each may take hours
 
 
-class BatchExecutor(Clients):
-    """Runs a run's jobs on a batch service: a `runner.run.Executor`. `under_way` is what continues at the service after
+class BatchExecutor(RunExecutor):
+    """Runs a run's jobs on a batch service. `under_way` is what continues at the service after
     the run, in the order in which it was sent; batches of an earlier process are waited for and never sent twice.
     Raises for missing keys, and UsageError for settings that no batch service supports.
 

@@ -25,8 +25,8 @@ from attunebench.batches.records import response_files, response_lines
 from attunebench.codebook import Codebook, codebook_for, default_codebook, load_codebook
 from attunebench.conversations import Conversation, load_conversations
 from attunebench.errors import AttuneBenchError, DataError, UsageError
-from attunebench.journal import Hasher, Journal, RequestHash
-from attunebench.runner.clients import hasher_of, place_of
+from attunebench.journal import Journal, RequestHash
+from attunebench.runner.clients import RunExecutor
 from attunebench.runner.events import Observer, RunSummary, Stop
 from attunebench.runner.fingerprint import settled
 from attunebench.runner.job import Ask
@@ -75,21 +75,16 @@ class CollectSummary:
         return not (self.left or self.problems)
 
 
-class RequestFiles:
-    """Finishes the jobs that the journal has all answers for, and passes open asks to `ask`: a `runner.run.Executor`
-    that needs no key and no price. What is open after it: `requests` by model, `again` of them re-prompts, and judges'
-    calls that are `waiting` for a draft; `command` asks it. Raises UsageError and ConfigurationError for what has no
-    address.
-    """
+class RequestFiles(RunExecutor):
+    """Finishes the jobs that the journal has all answers for, and passes open asks to `ask`: needs no key and no price.
+    What is open after it: `requests` by model, `again` of them re-prompts, and judges' calls that are `waiting` for a
+    draft; `command` asks it."""
 
-    notes: Sequence[str] = ()
     further = 0  # how many further asks incomplete calls get on demand
 
     def __init__(self, settings: RunSettings, command: str = "") -> None:
         self.command, self.requests, self.again, self.waiting = command, Counter[str](), 0, 0
-        self.settings = settings.model_copy(update={"max_cost": None})
-        places = map(unsent, (settings.em, *settings.judges))
-        self._hashers = {who: hasher_of(place_of(each), settings, judge=who > 0) for who, each in enumerate(places)}
+        super().__init__(settings.model_copy(update={"max_cost": None}), Observer(), unsent)
 
     def run(self, conversations: Sequence[Conversation], codebook: Codebook) -> RunSummary:
         return run_by(lambda *_: self, conversations, self.settings, codebook, run_again=self.command)[0]
@@ -97,11 +92,6 @@ class RequestFiles:
     def ask(self, asked: Ask, hashed: RequestHash) -> None:
         self.requests[self.settings.asked(asked.who).model] += 1
         self.again += asked.number > 0
-
-    def hashers(self) -> Mapping[int, Hasher]:
-        return self._hashers
-
-    async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None: ...
 
     async def prices(self, *, to_show: bool = False) -> KnownPrices:
         return KnownPrices([None] * len(self._hashers))

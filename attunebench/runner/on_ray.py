@@ -27,14 +27,13 @@ from attunebench.conversations.schema import Conversation
 from attunebench.errors import AttuneBenchError, ConfigurationError, DataError, UsageError
 from attunebench.journal import claim
 from attunebench.runner.budget import Budget, Cost
-from attunebench.runner.clients import Clients
+from attunebench.runner.clients import RunExecutor
 from attunebench.runner.events import Observer, RunSummary, Stop
 from attunebench.runner.files import SkippedFile
-from attunebench.runner.fingerprint import settled
 from attunebench.runner.order import share_of
-from attunebench.runner.run import Run, run_conversations
+from attunebench.runner.run import Run, run_by, run_conversations
 from attunebench.runner.settings import ModelSettings, RunSettings, Shard
-from attunebench.runner.work import BENCHMARK, ConversationWork
+from attunebench.runner.work import ConversationWork
 from attunebench.text import printable
 
 DEATHS = 3  # workers of a shard that may die in a row without an answered call
@@ -67,13 +66,11 @@ def run_on_ray(
         ray: Any = import_module("ray")
     except ImportError as error:
         raise UsageError('--executor ray needs Ray: pip install ".[ray]" in the checkout of attunebench.') from error
-    observer = observer or Observer()
-    settings = settled(settings.model_copy(update={"output": settings.output.absolute()}), observer.warned)
-    work = ConversationWork(conversations, settings, codebook, BENCHMARK)
+    settings = settings.model_copy(update={"output": settings.output.absolute()})
     run_shard = partial(run_conversations, conversations, codebook=codebook, **options)
     cluster = ray, address or os.environ.get("RAY_ADDRESS"), workers
-    executor = OnRay(settings, observer, run_shard, cluster, interruptible=interruptible)
-    return eventloop.run(Run(work, settings, codebook, observer, keeps=False).by(executor))
+    opened = partial(OnRay, run_shard=run_shard, cluster=cluster, interruptible=interruptible)
+    return run_by(opened, conversations, settings, codebook, observer=observer)[0]
 
 
 class _Teller:
@@ -134,8 +131,10 @@ def _becomes(path: Path, seconds: float, *, there: bool) -> bool:
     return True
 
 
-class OnRay(Clients):
-    """Runs `run_shard` for all shards on a cluster (Ray, address, workers): a `runner.run.Executor`."""
+class OnRay(RunExecutor):
+    """Runs `run_shard` for all shards on a cluster (Ray, address, workers)."""
+
+    keeps = False
 
     def __init__(
         self, settings: RunSettings, observer: Observer, run_shard: Any, cluster: Any, *, interruptible: bool
