@@ -19,7 +19,7 @@ from pathlib import Path
 from attunebench.backends.providers import resolve
 from attunebench.batches.collecting import Collector
 from attunebench.batches.ledger import Ledger, Submission
-from attunebench.batches.pending import Pending, batch_prices, open_asks
+from attunebench.batches.pending import Pending, batch_prices
 from attunebench.batches.records import lines_of
 from attunebench.batches.requests import Origin, RequestFile, Table, table_path, writing_plan
 from attunebench.batches.service import (
@@ -113,7 +113,7 @@ class BatchExecutor(RunExecutor):
     async def execute(self, run: Run) -> Stop:
         """Run all jobs. Raises ConfigurationError for what no retry can fix."""
         assert run.journal is not None, "what a service answers is kept"
-        self._run, self._kept, self._pending = run, run.journal, Pending(run.budget)
+        self._run, self._kept, self._pending = run, run.journal, Pending(run)
         work = asyncio.ensure_future(self._until_stopped())
         try:
             # An interruption may cancel it at any point: whatever was sent is in the ledger.
@@ -175,10 +175,10 @@ class BatchExecutor(RunExecutor):
         target = Path(tempfile.mkdtemp(dir=self._folder)) / "requests.jsonl"
         affordable, pending = True, self._pending
         with writing_plan(target, self.settings, self._kept, self._origin, most=self._most) as plan:
-            async for asks, _ in open_asks(self._run, pending, again=again):
+            async for asks, _ in pending.open_asks(again=again):
                 if asks and self._sends and affordable:
                     affordable = pending.cover(asks)
-                    for asked, _ in asks if affordable else ():
+                    for asked in asks if affordable else ():
                         plan.add(asked, self._hashers[asked.who])
         self._queue += plan.files
         self._changed = False

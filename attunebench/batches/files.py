@@ -20,12 +20,12 @@ from attunebench.backends.prices import Prices
 from attunebench.backends.providers import unsent
 from attunebench.batches import requests
 from attunebench.batches.collecting import Collected, Collector
-from attunebench.batches.pending import Pending, open_asks
+from attunebench.batches.pending import Pending
 from attunebench.batches.records import response_files, response_lines
 from attunebench.codebook import Codebook, codebook_for, default_codebook, load_codebook
 from attunebench.conversations import Conversation, load_conversations
 from attunebench.errors import AttuneBenchError, DataError, UsageError
-from attunebench.journal import Journal, RequestHash
+from attunebench.journal import Journal
 from attunebench.runner.clients import RunExecutor
 from attunebench.runner.events import Observer, RunSummary, Stop
 from attunebench.runner.fingerprint import settled
@@ -89,7 +89,7 @@ class RequestFiles(RunExecutor):
     def run(self, conversations: Sequence[Conversation], codebook: Codebook) -> RunSummary:
         return run_by(lambda *_: self, conversations, self.settings, codebook, run_again=self.command)[0]
 
-    def ask(self, asked: Ask, hashed: RequestHash) -> None:
+    def ask(self, asked: Ask) -> None:
         self.requests[self.settings.asked(asked.who).model] += 1
         self.again += asked.number > 0
 
@@ -97,10 +97,10 @@ class RequestFiles(RunExecutor):
         return KnownPrices([None] * len(self._hashers))
 
     async def execute(self, run: Run) -> Stop:
-        async for asks, waiting in open_asks(run, Pending(run.budget), again=self.further):
+        async for asks, waiting in Pending(run).open_asks(again=self.further):
             self.waiting += waiting
-            for asked, hashed in asks:
-                self.ask(asked, hashed)
+            for asked in asks:
+                self.ask(asked)
         return ""
 
 
@@ -128,11 +128,12 @@ class Planner(RequestFiles):
             except DataError as error:  # noqa: PERF203 (planning again replaces a damaged table)
                 self.problems.append(str(error))
 
-    def ask(self, asked: Ask, hashed: RequestHash) -> None:
-        plan = next((self._before[each] for each in hashed.all if each in self._before), None)
+    def ask(self, asked: Ask) -> None:
+        hasher = self._hashers[asked.who]
+        plan = next((self._before[each] for each in asked.hash(hasher).all if each in self._before), None)
         self.asked_before.update([plan] if plan is not None else ())
         if plan is None or not self._new_only:
-            self.planned.add(asked, self._hashers[asked.who])
+            self.planned.add(asked, hasher)
 
 
 def plan_requests(

@@ -205,7 +205,7 @@ class Plan:
 
     def add(self, asked: Ask, hasher: Hasher) -> None:
         """Put an ask into a file of its model. Raises DataError where no file can hold it or the file is not ours."""
-        entry = entry_of(asked, hasher, sent_at="", seconds=None)
+        entry = entry_of(asked, hasher)
         model, limits = entry.model, self.limits
         row = Row(f"attune-{self.tag}-{len(self.rows) + 1:06d}", entry, Terms())
         # What is known of the server, and what the request itself was rejected for.

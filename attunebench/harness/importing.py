@@ -178,11 +178,8 @@ def read_inspect_log(path: Path) -> Source:
         epoch, outcome, facts = sample.epoch if epochs > 1 else None, _outcome(path, sample), sample.metadata
         if isinstance(outcome, str):
             name, mode = str(facts.get("conversation", sample.id)), str(facts.get("mode", "default"))
-            reason, tries = (
-                outcome if epoch is None else f"epoch {epoch}: {outcome}",
-                1 + len(sample.error_retries or ()),
-            )
-            failed = {"reason": reason, "tries": tries, "again": again}
+            reason = outcome if epoch is None else f"epoch {epoch}: {outcome}"
+            failed = {"reason": reason, "tries": 1 + len(sample.error_retries or ()), "again": again}
             failures[(name, em.provider, em.model, mode), epoch] = failed
         else:
             results.append({**outcome, "epoch": epoch})

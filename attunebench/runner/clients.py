@@ -135,7 +135,7 @@ class _Fetch:
                     client.told.add(error.outcome)
                     sentence = f"Not answered: {request.call.id}. {error} More such calls are counted, not listed."
                     client.observer.warned(sentence)
-                return await self._keep(error=error)
+                return await self._keep(error)
             except _Asleep:
                 continue
             except TransientError as error:
@@ -247,18 +247,13 @@ class _Fetch:
         if reason:
             raise ConfigurationError(f"{error} {reason}") from error
 
-    async def _keep(self, reply: Reply | None = None, error: ItemError | None = None) -> Entry:
+    async def _keep(self, outcome: Reply | ItemError) -> Entry:
         """The entry, once it is on disk. Until then its call counts as in flight, since it is paid for."""
-        client, worker, now = self.client, asyncio.current_task(), asyncio.get_running_loop().time()
+        client, asked, worker = self.client, self.asked, asyncio.current_task()
+        now = asyncio.get_running_loop().time()
+        seconds = now - self.began[0] if self.began else None
         entry = entry_of(
-            self.asked,
-            client.hasher,
-            sent_at=self.sent_at,
-            seconds=now - self.began[0] if self.began else None,
-            reply=reply,
-            error=error,
-            tries=self.requests,
-            lost=self.lost,
+            asked, client.hasher, outcome, sent_at=self.sent_at, seconds=seconds, tries=self.requests, lost=self.lost
         )
         if client.journal is not None:
             client.on_wire.add(worker)

@@ -63,17 +63,16 @@ class Ask:
 def entry_of(
     ask: Ask,
     hasher: Hasher,
+    outcome: Reply | ItemError | None = None,
     *,
-    sent_at: str,
-    seconds: float | None,
-    reply: Reply | None = None,
-    error: ItemError | None = None,
+    sent_at: str = "",
+    seconds: float | None = None,
     tries: int = 1,
     lost: int = 0,
 ) -> Entry:
-    """What the journal keeps of an ask: its `reply`, or the `error` for which there can never be one. `sent_at` (ISO
-    8601), `seconds`, `tries` and `lost` are those of `Entry`."""
-    call, hashed = ask.call, ask.hash(hasher)
+    """What the journal keeps of an ask: its reply, or the error for which there can never be one. `sent_at` (ISO 8601),
+    `seconds`, `tries` and `lost` are those of `Entry`."""
+    call, hashed, error = ask.call, ask.hash(hasher), outcome if isinstance(outcome, ItemError) else None
     return Entry(
         request_hash=hashed.request,
         call_id=call.identity,
@@ -95,7 +94,7 @@ def entry_of(
         tries=tries,
         lost=lost,
         attunebench_version=__version__,
-        reply=reply,
+        reply=outcome if isinstance(outcome, Reply) else None,
         error=str(error) if error else None,
         error_outcome=error.outcome if error else None,
     )
