@@ -15,8 +15,7 @@ from typing import Any
 from pydantic_core import PydanticSerializationError, to_json
 
 from attunebench.backends.base import Reply
-from attunebench.backends.faults import LONGEST_SENTENCE, Fault
-from attunebench.backends.waits import WAIT_FIELDS, number
+from attunebench.backends.faults import LONGEST_SENTENCE, WAIT_FIELDS, Fault, number
 from attunebench.protocol.calls import Usage
 from attunebench.protocol.endings import canonical, is_broken
 from attunebench.text import encodable, printable

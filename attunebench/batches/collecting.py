@@ -20,10 +20,9 @@ from pydantic import SecretStr
 from attunebench.backends import wire
 from attunebench.backends.base import Reply, Request
 from attunebench.backends.caught import kept_headers, located, without_key
-from attunebench.backends.faults import Fault, error_for
+from attunebench.backends.faults import Fault, error_for, number
 from attunebench.backends.negotiation import Terms, adapted, first_terms
 from attunebench.backends.providers import NO_KEY, Endpoint
-from attunebench.backends.waits import number
 from attunebench.batches.records import records
 from attunebench.batches.requests import Row, Table, tag_of
 from attunebench.errors import AttuneBenchError, ConfigurationError, DataError, ItemError, RejectedError, TransientError

@@ -17,7 +17,7 @@ from pathlib import Path
 from filelock import FileLock, SoftFileLock, Timeout
 
 from attunebench.errors import DataError
-from attunebench.journal.hashes import name_digest
+from attunebench.journal.entries import name_digest
 
 LOOK = 1.0  # seconds after which an unavailable lock counts as held, not just checked
 # Errors of a file system that has no locks.

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from attunebench import errors
 from attunebench.backends import endpoint_of, open_backend
 from attunebench.backends.base import Backend, Reply, Request
+from attunebench.backends.faults import wait_in_words
 from attunebench.backends.providers import Endpoint
-from attunebench.backends.waits import wait_in_words
 from attunebench.errors import ConfigurationError, DataError, ItemError, RejectedError, TransientError, Trouble
 from attunebench.eventloop import naps
 from attunebench.journal import Entry, Hasher, Journal

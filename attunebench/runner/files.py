@@ -13,7 +13,7 @@ from attunebench import coerce
 from attunebench.conversations.traits import PROFILE_TASK
 from attunebench.errors import DataError
 from attunebench.files import atomic_write
-from attunebench.journal.hashes import name_digest
+from attunebench.journal.entries import name_digest
 from attunebench.jsonfile import parse_json
 from attunebench.results.votes import View, view_of
 

@@ -20,7 +20,7 @@ from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import DataError, UsageError
 from attunebench.journal import Entry, Journal, claim
-from attunebench.journal.hashes import identities, prompt_digest, schema_digest
+from attunebench.journal.entries import identities, prompt_digest, schema_digest
 from attunebench.protocol.calls import Call
 from attunebench.results import schema
 from attunebench.results.votes import View, view_of
