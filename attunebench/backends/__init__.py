@@ -35,8 +35,7 @@ def open_backend(
     """The backend for one model, which sends nothing yet. `concurrency`: how many calls may be under way at once;
     `memory`: what `Backend.learned` gave for the same provider, address and model in an earlier run; `taken`: how the
     output was constrained in requests that were answered then. A `settings.client` is used as it is and stays open.
-    Raises as `endpoint_of`, and ConfigurationError for a proxy or certificates that cannot be used.
-    """
+    Raises as `endpoint_of`, and ConfigurationError for a proxy or certificates that cannot be used."""
     endpoint = endpoint_of(settings)
     if not isinstance(endpoint, Endpoint):
         return endpoint

@@ -1,7 +1,6 @@
 """Whose fault a failed try is: one table, most specific row first, from what happened to the error that is raised, in a
 sentence for the user; and how long a server asks to wait. `wording.ini` knows what servers' words mean; what a server
-can do without is `negotiation`'s.
-"""
+can do without is `negotiation`'s."""
 
 from __future__ import annotations
 
@@ -56,8 +55,7 @@ Outcome = Literal["stop", "retry", "skip", "item", "refused"]
 class Fault:
     """One failed try. `status`: of the response, or inside an error body under 200, else 0. `code`: the server's codes,
     and exhausted quotas. `parsed`: whether the body was JSON. `answered`: whether this backend has had an answer, so
-    that its address is right; `known`: whether it or an earlier run had, so that key and model are, too.
-    """
+    that its address is right; `known`: whether it or an earlier run had, so that key and model are, too."""
 
     status: int = 0
     line: Line = ""
@@ -103,8 +101,7 @@ class Fault:
 class Rule:
     """A row: when it applies, what follows, and the sentence; `{says}` is the server's words behind a colon, or "".
     `kind`: the sort of trouble, for who tries again. `doubtful`: the words may be misread or a mistake, so the same
-    request goes out once more before it counts.
-    """
+    request goes out once more before it counts."""
 
     name: str
     applies: Callable[[Fault], bool]

@@ -1,6 +1,5 @@
 """The bodies that servers send: from any dialect to a reply or a `Fault`. Pure: takes parsed or raw bodies and never a
-connection. `read_completion` and `error_in` never raise on odd content.
-"""
+connection. `read_completion` and `error_in` never raise on odd content."""
 
 from __future__ import annotations
 

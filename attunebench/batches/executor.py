@@ -1,8 +1,7 @@
 """The batch executor: submits rounds of requests to a service, waits and collects until nothing is open.
 
 Whatever may cost money is in the ledger before it is sent. If it is unknown whether a submission became a batch, the
-service is searched before anything like it is sent again. Requests are retried a few times, so that every run ends.
-"""
+service is searched before anything like it is sent again. Requests are retried a few times, so that every run ends."""
 
 from __future__ import annotations
 
@@ -55,8 +54,7 @@ class BatchExecutor(RunExecutor):
     `interval`: seconds between two checks of what is under way. `discount` is the share of a live call's price that a
     batch saves, None for what is known of the provider. `cancel`: cancel what is under way, collect what is done of it,
     and send nothing new. `origin` is noted for whoever plans again. `interruptible` handles Ctrl-C: batches continue,
-    and the same command resumes.
-    """
+    and the same command resumes."""
 
     def __init__(
         self,

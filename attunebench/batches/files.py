@@ -42,8 +42,7 @@ class PlanSummary:
 
     `asked_before`: unanswered requests of earlier plans, by plan (tag, when it was made); they are in this one too,
     unless it is of new ones only. `problems`: damaged tables of earlier plans. `notes`: settings that follow the
-    results folder.
-    """
+    results folder."""
 
     planned: requests.Plan
     complete: int

@@ -1,7 +1,6 @@
 """Request files in the OpenAI batch format, and the table that maps answers back: `_batch.<tag>.jsonl` in the results
 folder, a head and a row for each request. It holds no prompt and no key, but all that the journal stores of an ask, so
-answers are kept even where conversations or prompts have changed meanwhile.
-"""
+answers are kept even where conversations or prompts have changed meanwhile."""
 
 from __future__ import annotations
 

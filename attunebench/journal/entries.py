@@ -36,8 +36,7 @@ class Entry:
 
     `reply` is None where the server can never answer this request; then `error` says why and `error_outcome` is the
     outcome of the answer. `tries` counts the requests that were sent, `lost` those without a usable reply, which may be
-    billed; `seconds` is the time from the first, None in a batch. `parameters`: JSON of what the user set.
-    """
+    billed; `seconds` is the time from the first, None in a batch. `parameters`: JSON of what the user set."""
 
     request_hash: str
     call_id: str

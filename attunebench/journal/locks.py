@@ -1,7 +1,6 @@
 """Locks on a results folder: those of the operating system, which a crash releases. Where a file system has none, a
 file beside the lock names the process that holds it, and the next one on this machine removes it once that has ended.
-Checking a lock takes it for a moment: both checking and locking retry for a second before it counts as held.
-"""
+Checking a lock takes it for a moment: both checking and locking retry for a second before it counts as held."""
 
 from __future__ import annotations
 

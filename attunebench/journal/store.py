@@ -212,9 +212,7 @@ class _Writer:
 
 
 def _settle(futures: Sequence[asyncio.Future[None]], failure: DataError | None) -> None:
-    for written in futures:
-        if written.done():  # cancelled
-            continue
+    for written in (one for one in futures if not one.done()):  # the others were cancelled
         if failure is None:
             written.set_result(None)
         else:

@@ -182,8 +182,7 @@ class RunOrder:
 class Stamp:
     """How a result was made: its run's parameters, and digests of what was asked, each None where it is unknown:
     `calls_sha256` of the calls to the evaluated model, `judge_calls_sha256` (scale →) of one judge's, `plan_sha256` of
-    what calls are made of, by which equal ones are known without being made.
-    """
+    what calls are made of, by which equal ones are known without being made."""
 
     parameters: Mapping[str, Any]
     prompt_set_sha256: str | None

@@ -1,6 +1,5 @@
 """The models that a run calls, and how one open ask is put to one of them: reserve its worst-case cost, send, keep the
-reply on disk, and only then hand it on. Network errors (`TransientError`) never become an answer.
-"""
+reply on disk, and only then hand it on. Network errors (`TransientError`) never become an answer."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """A job: calls that belong together, what can be asked of them now, and what came of it. Pure, and the only place that
 knows which ask is open, what waits for what, and when everything is done. A reply from the journal counts like one from
-the wire: that is what makes resuming a run a matter of reading.
-"""
+the wire: that is what makes resuming a run a matter of reading."""
 
 from __future__ import annotations
 
@@ -197,8 +196,7 @@ class Job:
 
     `known` looks up each ask in turn. `drafts`: turn → text that is there before any call. `assemble` makes of the
     finished job what is written, None for nothing. `context` goes to the backend. `records` has each call that is done,
-    `owed` calls that nobody could answer with the reason; `failed` says why the job is given up, after `tries`.
-    """
+    `owed` calls that nobody could answer with the reason; `failed` says why the job is given up, after `tries`."""
 
     def __init__(
         self,

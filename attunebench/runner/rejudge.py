@@ -78,8 +78,7 @@ def rejudge_results(
 
     Existing votes stay, unless `settings.replace`. `models` (by name or provider/model) and `modes` narrow. Raises
     UsageError, DataError (no results, or another process works on them) and ConfigurationError (a judge that cannot be
-    called); what is written by then stays.
-    """
+    called); what is written by then stays."""
     observer = observer or Observer()
     if not settings.judges:
         raise UsageError("No judge is named; give at least one with --judge-model.")

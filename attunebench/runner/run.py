@@ -48,8 +48,7 @@ def run_conversations(
     `task` says what is asked and how a result is made of it. Finished work is not repeated; what cannot be finished is
     listed in `_skipped_<model>.json` with `run_again`, the command to resume. `interruptible` handles Ctrl-C: the first
     lets calls in flight finish, the second stops them. Raises UsageError, DataError (results of other settings) and
-    ConfigurationError; what is written by then stays.
-    """
+    ConfigurationError; what is written by then stays."""
     provider_named(settings.em.provider)
     live = partial(Live, interruptible=interruptible)
     return run_by(live, conversations, settings, codebook, task=task, observer=observer, run_again=run_again)[0]

@@ -1,7 +1,6 @@
 """The solver: a conversation's calls put to the model through Inspect; and the baselines as models of Inspect. A
 model's refusal, empty or truncated reply is its answer; a network error ends the sample with Inspect's own error, so
-that it may be retried and is not scored; a judge's failure leaves a pending vote.
-"""
+that it may be retried and is not scored; a judge's failure leaves a pending vote."""
 
 from __future__ import annotations
 
