@@ -1,6 +1,5 @@
 """The one seam for I/O: `Backend.complete(request) -> Reply`. A backend owns the wire and nothing but the wire: it does
-not retry, count or store, and only the built-in baselines look at `Request.conversation`.
-"""
+not retry, count or store, and only the built-in baselines look at `Request.conversation`."""
 
 from __future__ import annotations
 
@@ -33,8 +32,7 @@ class Request:
 class Reply:
     """What came back. `text` is None where the server sent no content; `finish_reason` is "length" at the limit.
     `cost`: USD as the provider states it; None is unknown, never 0. `structured`: "schema", "object" or "text".
-    `notes`: what was adapted, such as {"temperature": "not accepted"}. `headers`: in lower case.
-    """
+    `notes`: what was adapted, such as {"temperature": "not accepted"}. `headers`: in lower case."""
 
     text: str | None
     finish_reason: str | None = None

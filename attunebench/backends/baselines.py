@@ -1,6 +1,5 @@
 """Built-in models that need no network: floors, simple rules, and the ceiling. Only they read `Request.conversation`.
-`Majority` defines the shape of an answer, of what is in `baselines.json`; the others override what they know better.
-"""
+`Majority` defines the shape of an answer, of what is in `baselines.json`; the others override what they know better."""
 
 from __future__ import annotations
 

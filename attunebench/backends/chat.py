@@ -1,6 +1,5 @@
 """The backend for every OpenAI-compatible server: one request, one reply, no retries. `faults` decides what a failure
-means, `negotiation` what can be given up; `transport` reaches the host.
-"""
+means, `negotiation` what can be given up; `transport` reaches the host."""
 
 from __future__ import annotations
 
@@ -48,8 +47,7 @@ class ChatBackend:
 
     async def complete(self, request: Request) -> Reply:
         """One try; where the server rejects a parameter, again at once without it. A rejection that says nothing of the
-        kind is first heard a second time. Raises as `Backend.complete`; the texts hold no part of the key.
-        """
+        kind is first heard a second time. Raises as `Backend.complete`; the texts hold no part of the key."""
         terms, repeated = self._terms, False
         self._under_way += 1
         try:

@@ -1,23 +1,48 @@
 """Whose fault a failed try is: one table, most specific row first, from what happened to the error that is raised, in a
-sentence for the user. `wording.ini` knows what servers' words mean; what a server can do without is `negotiation`'s.
-"""
+sentence for the user; and how long a server asks to wait. `wording.ini` knows what servers' words mean; what a server
+can do without is `negotiation`'s."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from configparser import ConfigParser
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from email.utils import parsedate_to_datetime
 from functools import cache
 from importlib import resources
 from typing import Any, Literal
 
+from pydantic import TypeAdapter
+
 from attunebench.backends.providers import PROVIDERS, THE_CLIENT, Endpoint
-from attunebench.backends.waits import asked_wait, wait_in_words
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, RejectedError, TransientError, Trouble
 from attunebench.text import printable
 
 LONGEST_SENTENCE = 300  # characters of a server's own words that are passed on to the user
+LONGEST_SENSIBLE = 7 * 86400.0  # seconds: a reset further away than this is misread, and none
+UNSURE = 120.0  # seconds at most for a reset of which nobody says that it is the one to wait for
+WAIT_FIELDS: Mapping[str, float] = {
+    "retryDelay": 1.0, "retry_after": 1.0, "retry_after_seconds": 1.0, "retryAfter": 1.0, "retry_after_ms": 0.001,
+}  # fmt: skip
+"""Fields of an error's body that say how long to wait, and their unit where it is not said."""
+_RESET = re.compile(r"^(x-)?ratelimit-reset|^(x-ratelimit-|anthropic-ratelimit-).*reset")
+_EPOCH = 1e9  # from here on a number is a moment rather than a duration
+_UNITS = {
+    "ms|毫秒": 0.001, "days?|d|天": 86400.0, "hours?|hrs?|h|个?小时": 3600.0, "minutes?|mins?|m|分钟": 60.0,
+    "seconds?|secs?|s|秒": 1.0,
+}  # fmt: skip
+_PART = r"(\d+(?:\.\d+)?) ?(?:{})(?![a-z])"
+_DURATION = rf"(?:{_PART.format('|'.join(_UNITS))},? ?(?:and )?)+"
+_SENTENCE = re.compile(
+    r"\b(retry|again|wait|resets?|retrying|available|back)\b"
+    rf"( (your request|again|after|in|for|at least|about|another))* ?{_DURATION}|{_DURATION}[钟之]?以?后",
+    re.I,
+)
+_MOMENT, _SPAN = TypeAdapter(datetime), TypeAdapter(timedelta)
 Line = Literal[
     "", "timeout", "unreachable", "connection", "unknown host", "proxy", "certificate", "no tls", "address", "client",
     "body", "encoding", "html", "error body",
@@ -30,8 +55,7 @@ Outcome = Literal["stop", "retry", "skip", "item", "refused"]
 class Fault:
     """One failed try. `status`: of the response, or inside an error body under 200, else 0. `code`: the server's codes,
     and exhausted quotas. `parsed`: whether the body was JSON. `answered`: whether this backend has had an answer, so
-    that its address is right; `known`: whether it or an earlier run had, so that key and model are, too.
-    """
+    that its address is right; `known`: whether it or an earlier run had, so that key and model are, too."""
 
     status: int = 0
     line: Line = ""
@@ -48,7 +72,24 @@ class Fault:
 
     @property
     def wait(self) -> float | None:
-        return asked_wait(self.status, self.headers, self.metadata, self.message)
+        """Seconds that the server asks to wait, or None: in its headers, with those that a router passes on in the
+        `metadata`, or in that. Times of reset, and a wait in the message alone, count only where it says that it is
+        overrun."""
+        headers, passed_on = self.headers, self.metadata.get("headers")
+        if isinstance(passed_on, Mapping):
+            headers = {str(name).lower(): str(value) for name, value in passed_on.items()} | dict(headers)
+        milliseconds = number(headers.get("retry-after-ms", "") or headers.get("x-ms-retry-after-ms", ""))
+        seconds = _until(headers.get("retry-after", ""), headers) if milliseconds is None else milliseconds / 1000
+        if seconds is not None and seconds > 0:
+            return seconds
+        named = {name: unit for name, unit in WAIT_FIELDS.items() if name in self.metadata}
+        waits = ((_until(str(self.metadata[name]), headers), unit) for name, unit in named.items())
+        asked = next(filter(None, (_sensible(wait and wait * unit) for wait, unit in waits)), None)
+        if asked is None and self.status in (429, 503):
+            # What the sentence says is meant; of the headers it may be the wrong limit's.
+            sentence = _SENTENCE.search(self.message)
+            asked = (sentence and _sensible(_sum_of_parts(sentence[0]))) or _until_reset(headers)
+        return asked
 
     @property
     def text(self) -> str:
@@ -60,8 +101,7 @@ class Fault:
 class Rule:
     """A row: when it applies, what follows, and the sentence; `{says}` is the server's words behind a colon, or "".
     `kind`: the sort of trouble, for who tries again. `doubtful`: the words may be misread or a mistake, so the same
-    request goes out once more before it counts.
-    """
+    request goes out once more before it counts."""
 
     name: str
     applies: Callable[[Fault], bool]
@@ -223,3 +263,60 @@ def error_for(fault: Fault, endpoint: Endpoint) -> AttuneBenchError:
     if rule.outcome in ("item", "refused"):
         return ItemError(sentence, outcome="refused" if rule.outcome == "refused" else "unreadable")
     return RejectedError(sentence) if rule.outcome == "skip" else ConfigurationError(sentence)
+
+
+def wait_in_words(seconds: float) -> str:
+    """The moment after so many seconds as the user's clock shows it, with date and zone."""
+    return f"{(datetime.now() + timedelta(seconds=seconds)).astimezone():%Y-%m-%d %H:%M %Z}".rstrip()
+
+
+def _until_reset(headers: Mapping[str, str]) -> float | None:
+    """Seconds until a limit is reset, from headers such as `x-ratelimit-reset-tokens`."""
+    # Of several the one that is used up; else the longest up to `UNSURE`, as a day's limit is listed beside a minute's.
+    waits = [
+        (number(headers.get(name.replace("reset", "remaining"), "")) == 0, seconds)
+        for name in filter(_RESET.match, headers)
+        if (seconds := _sensible(_until(headers[name], headers))) is not None
+    ]
+    is_used_up, seconds = max(waits, default=(True, None))
+    return seconds if seconds is None or is_used_up or len(waits) == 1 else min(seconds, UNSURE)
+
+
+def _sensible(seconds: float | None) -> float | None:
+    return seconds if seconds is not None and 0 < seconds <= LONGEST_SENSIBLE else None
+
+
+def _until(value: str, headers: Mapping[str, str]) -> float | None:
+    """Seconds until a moment, by the server's clock, or those of a duration: `2h30m`, `PT2H`, `2:30:00`, "2 hours"."""
+    seconds = number(value)
+    if seconds is not None and seconds < _EPOCH:
+        return seconds
+    if seconds is None:
+        with suppress(ValueError):
+            return _SPAN.validate_python(value.strip()).total_seconds()
+        if re.fullmatch(_DURATION, value.strip(), re.I):
+            return _sum_of_parts(value)
+    moment, now = _moment(value), _moment(headers.get("date", "")) or datetime.now(timezone.utc)
+    return (moment - now).total_seconds() if moment else None
+
+
+def _sum_of_parts(text: str) -> float:
+    parts = ((re.findall(_PART.format(unit), text, re.I), seconds) for unit, seconds in _UNITS.items())
+    return sum(float(each) * seconds for numbers, seconds in parts for each in numbers)
+
+
+def number(value: Any) -> float | None:
+    """A number, which some servers write as a text; None for anything else."""
+    if isinstance(value, int | float | str) and not isinstance(value, bool):
+        with suppress(ValueError, OverflowError):
+            return known if math.isfinite(known := float(value)) else None
+    return None
+
+
+def _moment(text: str) -> datetime | None:
+    """A time in ISO's form, as a header's date, or in seconds or milliseconds since 1970."""
+    for read in (_MOMENT.validate_python, parsedate_to_datetime):
+        with suppress(ValueError, TypeError, IndexError, OverflowError):
+            moment = read(text.strip())
+            return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+    return None

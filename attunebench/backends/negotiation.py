@@ -1,6 +1,5 @@
 """What a server cannot take, and the request without it: where it rejects a part, that part is given up (a concession)
-and the rest stays. Pure: builds bodies and reads faults, and sends nothing.
-"""
+and the rest stays. Pure: builds bodies and reads faults, and sends nothing."""
 
 from __future__ import annotations
 

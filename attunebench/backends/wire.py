@@ -1,6 +1,5 @@
 """The bodies that servers send: from any dialect to a reply or a `Fault`. Pure: takes parsed or raw bodies and never a
-connection. `read_completion` and `error_in` never raise on odd content.
-"""
+connection. `read_completion` and `error_in` never raise on odd content."""
 
 from __future__ import annotations
 
@@ -15,8 +14,7 @@ from typing import Any
 from pydantic_core import PydanticSerializationError, to_json
 
 from attunebench.backends.base import Reply
-from attunebench.backends.faults import LONGEST_SENTENCE, Fault
-from attunebench.backends.waits import WAIT_FIELDS, number
+from attunebench.backends.faults import LONGEST_SENTENCE, WAIT_FIELDS, Fault, number
 from attunebench.protocol.calls import Usage
 from attunebench.protocol.endings import canonical, is_broken
 from attunebench.text import encodable, printable

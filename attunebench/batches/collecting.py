@@ -1,8 +1,7 @@
 """Keeps every line of a response file that answers one of our requests in the journal, once, before it is used.
 
 The first reply to a request stays, and a reply wins over an error, in any order. Rejections teach how to send requests
-next time: on terms of their own, which become the server's unless other requests contradict them.
-"""
+next time: on terms of their own, which become the server's unless other requests contradict them."""
 
 from __future__ import annotations
 
@@ -20,10 +19,9 @@ from pydantic import SecretStr
 from attunebench.backends import wire
 from attunebench.backends.base import Reply, Request
 from attunebench.backends.caught import kept_headers, located, without_key
-from attunebench.backends.faults import Fault, error_for
+from attunebench.backends.faults import Fault, error_for, number
 from attunebench.backends.negotiation import Terms, adapted, first_terms
 from attunebench.backends.providers import NO_KEY, Endpoint
-from attunebench.backends.waits import number
 from attunebench.batches.records import records
 from attunebench.batches.requests import Row, Table, tag_of
 from attunebench.errors import AttuneBenchError, ConfigurationError, DataError, ItemError, RejectedError, TransientError
@@ -54,8 +52,7 @@ def read_line(content: bytes) -> Line | None:
 
     OpenAI's service and vLLM's `run-batch` write {custom_id, response {status_code, request_id, body}, error}; Ray Data
     LLM writes `generated_text` with its counts of tokens, and `__inference_error__` where a row failed. Tools that
-    convert them may turn objects into strings, and missing values into a word or NaN.
-    """
+    convert them may turn objects into strings, and missing values into a word or NaN."""
     try:
         data = wire.parse_body(content)
     except ValueError:
@@ -97,8 +94,7 @@ def _object(value: Any) -> Any:
 def outcome_of_line(line: Line, row: Row, endpoint: Endpoint) -> Reply | Terms | AttuneBenchError:
     """The outcome of the request in `row`: a reply; the terms for asking again, where the server does not accept a part
     of the request; or the error (ItemError where it can never be answered, TransientError and RejectedError where it
-    may be sent again unchanged, ConfigurationError where something has to be repaired first).
-    """
+    may be sent again unchanged, ConfigurationError where something has to be repaired first)."""
     terms, entry = row.terms, row.entry
     request = _request(entry.kind, entry.max_tokens, entry.ask, entry.parameters)
     assert line.outcome is not None, "a request is no answer"
@@ -133,8 +129,7 @@ class Collected:
     Requests without a reply, by reason: `final` errors, `later` ones may be sent again unchanged, `stopped` ones need a
     repair first; `adapted` counts those that are sent again without what the server does not accept. Lines:
     `unreadable` ones belong to no response file (`pages` of them begin a web page), `asking` ones are requests,
-    `foreign` ones answer nothing here, `damaged` ones have a damaged table. `talks`: (tag, conversation) of answers.
-    """
+    `foreign` ones answer nothing here, `damaged` ones have a damaged table. `talks`: (tag, conversation) of answers."""
 
     lines: int = 0
     kept: int = 0
@@ -168,8 +163,7 @@ class Collector:
 
     `tables`: by tag. `cost_of`: what a reply has cost in USD, None where it is unknown. `endpoint`: the server that was
     asked; its key is removed from lines. After `finish`, `unanswered` maps hashes of requests for which no line had a
-    reply to what came instead. Its methods raise DataError where the journal cannot be written.
-    """
+    reply to what came instead. Its methods raise DataError where the journal cannot be written."""
 
     def __init__(
         self,

@@ -1,8 +1,7 @@
 """The batch executor: submits rounds of requests to a service, waits and collects until nothing is open.
 
 Whatever may cost money is in the ledger before it is sent. If it is unknown whether a submission became a batch, the
-service is searched before anything like it is sent again. Requests are retried a few times, so that every run ends.
-"""
+service is searched before anything like it is sent again. Requests are retried a few times, so that every run ends."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from pathlib import Path
 from attunebench.backends.providers import resolve
 from attunebench.batches.collecting import Collector
 from attunebench.batches.ledger import Ledger, Submission
-from attunebench.batches.pending import Pending, batch_prices, open_asks
+from attunebench.batches.pending import Pending, batch_prices
 from attunebench.batches.records import lines_of
 from attunebench.batches.requests import Origin, RequestFile, Table, table_path, writing_plan
 from attunebench.batches.service import (
@@ -34,7 +33,7 @@ from attunebench.errors import UNBILLED, ConfigurationError, DataError, Transien
 from attunebench.eventloop import on_interruption
 from attunebench.journal import Journal
 from attunebench.results.schema import now
-from attunebench.runner.clients import Clients
+from attunebench.runner.clients import RunExecutor
 from attunebench.runner.events import Observer, Stop
 from attunebench.runner.pricing import KnownPrices
 from attunebench.runner.run import Run
@@ -47,16 +46,15 @@ MOST_LOST = 5  # submissions in a row without a batch, after which the service c
 SMALLEST = 10  # requests: batches are not made smaller than that, since each may take hours
 
 
-class BatchExecutor(Clients):
-    """Runs a run's jobs on a batch service: a `runner.run.Executor`. `under_way` is what continues at the service after
+class BatchExecutor(RunExecutor):
+    """Runs a run's jobs on a batch service. `under_way` is what continues at the service after
     the run, in the order in which it was sent; batches of an earlier process are waited for and never sent twice.
     Raises for missing keys, and UsageError for settings that no batch service supports.
 
     `interval`: seconds between two checks of what is under way. `discount` is the share of a live call's price that a
     batch saves, None for what is known of the provider. `cancel`: cancel what is under way, collect what is done of it,
     and send nothing new. `origin` is noted for whoever plans again. `interruptible` handles Ctrl-C: batches continue,
-    and the same command resumes.
-    """
+    and the same command resumes."""
 
     def __init__(
         self,
@@ -113,7 +111,7 @@ class BatchExecutor(Clients):
     async def execute(self, run: Run) -> Stop:
         """Run all jobs. Raises ConfigurationError for what no retry can fix."""
         assert run.journal is not None, "what a service answers is kept"
-        self._run, self._kept, self._pending = run, run.journal, Pending(run.budget)
+        self._run, self._kept, self._pending = run, run.journal, Pending(run)
         work = asyncio.ensure_future(self._until_stopped())
         try:
             # An interruption may cancel it at any point: whatever was sent is in the ledger.
@@ -175,10 +173,10 @@ class BatchExecutor(Clients):
         target = Path(tempfile.mkdtemp(dir=self._folder)) / "requests.jsonl"
         affordable, pending = True, self._pending
         with writing_plan(target, self.settings, self._kept, self._origin, most=self._most) as plan:
-            async for asks, _ in open_asks(self._run, pending, again=again):
+            async for asks, _ in pending.open_asks(again=again):
                 if asks and self._sends and affordable:
                     affordable = pending.cover(asks)
-                    for asked, _ in asks if affordable else ():
+                    for asked in asks if affordable else ():
                         plan.add(asked, self._hashers[asked.who])
         self._queue += plan.files
         self._changed = False

@@ -20,13 +20,13 @@ from attunebench.backends.prices import Prices
 from attunebench.backends.providers import unsent
 from attunebench.batches import requests
 from attunebench.batches.collecting import Collected, Collector
-from attunebench.batches.pending import Pending, open_asks
+from attunebench.batches.pending import Pending
 from attunebench.batches.records import response_files, response_lines
 from attunebench.codebook import Codebook, codebook_for, default_codebook, load_codebook
 from attunebench.conversations import Conversation, load_conversations
 from attunebench.errors import AttuneBenchError, DataError, UsageError
-from attunebench.journal import Hasher, Journal, RequestHash
-from attunebench.runner.clients import hasher_of, place_of
+from attunebench.journal import Journal
+from attunebench.runner.clients import RunExecutor
 from attunebench.runner.events import Observer, RunSummary, Stop
 from attunebench.runner.fingerprint import settled
 from attunebench.runner.job import Ask
@@ -42,8 +42,7 @@ class PlanSummary:
 
     `asked_before`: unanswered requests of earlier plans, by plan (tag, when it was made); they are in this one too,
     unless it is of new ones only. `problems`: damaged tables of earlier plans. `notes`: settings that follow the
-    results folder.
-    """
+    results folder."""
 
     planned: requests.Plan
     complete: int
@@ -75,42 +74,32 @@ class CollectSummary:
         return not (self.left or self.problems)
 
 
-class RequestFiles:
-    """Finishes the jobs that the journal has all answers for, and passes open asks to `ask`: a `runner.run.Executor`
-    that needs no key and no price. What is open after it: `requests` by model, `again` of them re-prompts, and judges'
-    calls that are `waiting` for a draft; `command` asks it. Raises UsageError and ConfigurationError for what has no
-    address.
-    """
+class RequestFiles(RunExecutor):
+    """Finishes the jobs that the journal has all answers for, and passes open asks to `ask`: needs no key and no price.
+    What is open after it: `requests` by model, `again` of them re-prompts, and judges' calls that are `waiting` for a
+    draft; `command` asks it."""
 
-    notes: Sequence[str] = ()
     further = 0  # how many further asks incomplete calls get on demand
 
     def __init__(self, settings: RunSettings, command: str = "") -> None:
         self.command, self.requests, self.again, self.waiting = command, Counter[str](), 0, 0
-        self.settings = settings.model_copy(update={"max_cost": None})
-        places = map(unsent, (settings.em, *settings.judges))
-        self._hashers = {who: hasher_of(place_of(each), settings, judge=who > 0) for who, each in enumerate(places)}
+        super().__init__(settings.model_copy(update={"max_cost": None}), Observer(), unsent)
 
     def run(self, conversations: Sequence[Conversation], codebook: Codebook) -> RunSummary:
         return run_by(lambda *_: self, conversations, self.settings, codebook, run_again=self.command)[0]
 
-    def ask(self, asked: Ask, hashed: RequestHash) -> None:
+    def ask(self, asked: Ask) -> None:
         self.requests[self.settings.asked(asked.who).model] += 1
         self.again += asked.number > 0
-
-    def hashers(self) -> Mapping[int, Hasher]:
-        return self._hashers
-
-    async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None: ...
 
     async def prices(self, *, to_show: bool = False) -> KnownPrices:
         return KnownPrices([None] * len(self._hashers))
 
     async def execute(self, run: Run) -> Stop:
-        async for asks, waiting in open_asks(run, Pending(run.budget), again=self.further):
+        async for asks, waiting in Pending(run).open_asks(again=self.further):
             self.waiting += waiting
-            for asked, hashed in asks:
-                self.ask(asked, hashed)
+            for asked in asks:
+                self.ask(asked)
         return ""
 
 
@@ -138,11 +127,12 @@ class Planner(RequestFiles):
             except DataError as error:  # noqa: PERF203 (planning again replaces a damaged table)
                 self.problems.append(str(error))
 
-    def ask(self, asked: Ask, hashed: RequestHash) -> None:
-        plan = next((self._before[each] for each in hashed.all if each in self._before), None)
+    def ask(self, asked: Ask) -> None:
+        hasher = self._hashers[asked.who]
+        plan = next((self._before[each] for each in asked.hash(hasher).all if each in self._before), None)
         self.asked_before.update([plan] if plan is not None else ())
         if plan is None or not self._new_only:
-            self.planned.add(asked, self._hashers[asked.who])
+            self.planned.add(asked, hasher)
 
 
 def plan_requests(

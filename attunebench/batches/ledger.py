@@ -1,8 +1,7 @@
 """What was submitted to a batch service: `_batches.jsonl` in the results folder, a line for each step, flushed to disk.
 
 A submission is noted before it is sent, its batch's id before anything else is done, and its end after its answers are
-in the journal, so a process that is killed at any moment leaves a record of all that may cost money.
-"""
+in the journal, so a process that is killed at any moment leaves a record of all that may cost money."""
 
 from __future__ import annotations
 
@@ -29,8 +28,7 @@ class Submission:
 
     `file`: the id of the uploaded requests; `modes`: those of the run; `at`: ISO 8601, when it was about to be sent.
     `id` of the batch is None while it is unknown whether the service made one. Not in the ledger: the `batch` as last
-    seen, and how often it was checked for missing answers (`looks`).
-    """
+    seen, and how often it was checked for missing answers (`looks`)."""
 
     tag: str
     part: int

@@ -12,7 +12,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -87,8 +87,7 @@ def lines_of(file: Any) -> Iterator[bytes]:
 def records(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Each object in these lines, and each line that holds none.
 
-    A truncated record loses only itself: reading resumes at the next line that is a whole record of ours.
-    """
+    A truncated record loses only itself: reading resumes at the next line that is a whole record of ours."""
     begun, size, depth = list[bytes](), 0, 0
     for line in filter(bytes.strip, lines):
         bare = line.strip()
@@ -121,11 +120,9 @@ def records(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _is_ours(line: bytes) -> bool:
-    try:
-        data = parse_body(line)
-    except ValueError:
-        return False
-    return isinstance(data, dict) and "custom_id" in data
+    with suppress(ValueError):
+        return isinstance(data := parse_body(line), dict) and "custom_id" in data
+    return False
 
 
 def _beginning(parts: Sequence[bytes]) -> bytes:

@@ -1,7 +1,6 @@
 """Request files in the OpenAI batch format, and the table that maps answers back: `_batch.<tag>.jsonl` in the results
 folder, a head and a row for each request. It holds no prompt and no key, but all that the journal stores of an ask, so
-answers are kept even where conversations or prompts have changed meanwhile.
-"""
+answers are kept even where conversations or prompts have changed meanwhile."""
 
 from __future__ import annotations
 
@@ -205,7 +204,7 @@ class Plan:
 
     def add(self, asked: Ask, hasher: Hasher) -> None:
         """Put an ask into a file of its model. Raises DataError where no file can hold it or the file is not ours."""
-        entry = entry_of(asked, hasher, sent_at="", seconds=None)
+        entry = entry_of(asked, hasher)
         model, limits = entry.model, self.limits
         row = Row(f"attune-{self.tag}-{len(self.rows) + 1:06d}", entry, Terms())
         # What is known of the server, and what the request itself was rejected for.

@@ -134,8 +134,7 @@ class Service:
     """The batch service behind an endpoint, to be used as a context manager. What may pass is tried `tries` times after
     as long as the service asks for, else `interval` seconds, growing; `pausing` is told why, and how many seconds.
 
-    Every method raises ConfigurationError for what no retry can fix, and TransientError for what has not passed.
-    """
+    Every method raises ConfigurationError for what no retry can fix, and TransientError for what has not passed."""
 
     endpoint: Endpoint
     interval: float = 0.0

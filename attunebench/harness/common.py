@@ -66,12 +66,12 @@ class Study:
         key = (conversation.conversation_id, mode)
         return Job(key, self.calls(conversation, mode), rules, context=conversation)
 
-    def entry(self, asked: Ask, reply: Reply | None, error: ItemError | None = None) -> Entry:
+    def entry(self, asked: Ask, outcome: Reply | ItemError) -> Entry:
         """What came back for an open ask: a reply, or the error for which there can never be one."""
-        model, seconds = self.settings.asked(asked.who), reply.latency if reply is not None else None
+        model, seconds = self.settings.asked(asked.who), outcome.latency if isinstance(outcome, Reply) else None
         # The framework handles addresses.
         hasher = hasher_of((model.provider, "", model.model), self.settings, judge=asked.who > 0)
-        return entry_of(asked, hasher, sent_at="", seconds=seconds, reply=reply, error=error)
+        return entry_of(asked, hasher, outcome, seconds=seconds)
 
     def result(self, job: Job, *, epoch: int | None = None) -> dict[str, Any]:
         """The result file's content of a job whose `answered` is true. Raises ValueError otherwise."""

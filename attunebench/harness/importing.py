@@ -1,6 +1,5 @@
 """Logs of other frameworks → files in a results folder, where existing files are never replaced. Results are imported
-unchanged; samples without one are listed like a run's skipped conversations.
-"""
+unchanged; samples without one are listed like a run's skipped conversations."""
 
 from __future__ import annotations
 
@@ -52,8 +51,7 @@ class ForeignLogError(DataError):
 class Importing:
     """Puts sources into one results folder. Raises DataError where the folder cannot be written. Counts results that
     were `written`, and those that were the `same` as existing ones. After `close`, `failed` maps conversation and mode
-    to why there is no result anywhere, and `unreached` counts what no log came to the end of.
-    """
+    to why there is no result anywhere, and `unreached` counts what no log came to the end of."""
 
     def __init__(self, folder: Path) -> None:
         prepare_folder(folder)
@@ -67,8 +65,7 @@ class Importing:
 
     def take(self, source: Source) -> None:
         """Write what is new in a source. Raises DataError, with nothing of it written, where a result cannot be read or
-        another one of the same conversation, provider, model, mode and epoch is there.
-        """
+        another one of the same conversation, provider, model, mode and epoch is there."""
         new: dict[Identity, Mapping[str, Any]] = {}
         for result in source.results:
             identity = _checked(result, source)
@@ -178,11 +175,8 @@ def read_inspect_log(path: Path) -> Source:
         epoch, outcome, facts = sample.epoch if epochs > 1 else None, _outcome(path, sample), sample.metadata
         if isinstance(outcome, str):
             name, mode = str(facts.get("conversation", sample.id)), str(facts.get("mode", "default"))
-            reason, tries = (
-                outcome if epoch is None else f"epoch {epoch}: {outcome}",
-                1 + len(sample.error_retries or ()),
-            )
-            failed = {"reason": reason, "tries": tries, "again": again}
+            reason = outcome if epoch is None else f"epoch {epoch}: {outcome}"
+            failed = {"reason": reason, "tries": 1 + len(sample.error_retries or ()), "again": again}
             failures[(name, em.provider, em.model, mode), epoch] = failed
         else:
             results.append({**outcome, "epoch": epoch})

@@ -1,7 +1,6 @@
 """One journal file: how it is made, checked, copied and connected to. One that is damaged or not ours stops the command
 and is not changed. WAL keeps its index in shared memory, which no other machine sees: so the file of a shard, which may
-be on a network file system, has a rollback journal.
-"""
+be on a network file system, has a rollback journal."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Locks on a results folder: those of the operating system, which a crash releases. Where a file system has none, a
 file beside the lock names the process that holds it, and the next one on this machine removes it once that has ended.
-Checking a lock takes it for a moment: both checking and locking retry for a second before it counts as held.
-"""
+Checking a lock takes it for a moment: both checking and locking retry for a second before it counts as held."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from pathlib import Path
 from filelock import FileLock, SoftFileLock, Timeout
 
 from attunebench.errors import DataError
-from attunebench.journal.hashes import name_digest
+from attunebench.journal.entries import name_digest
 
 LOOK = 1.0  # seconds after which an unavailable lock counts as held, not just checked
 # Errors of a file system that has no locks.

@@ -98,7 +98,7 @@ class Journal:
     async def keep(self, entry: Entry) -> None:
         """Returns when the entry is on the disk, where it gets even if the caller does not wait. Raises DataError where
         it cannot be written. The first entry of a request stays, but a reply takes the place of an error."""
-        await self._written(_INSERT, to_row(entry))
+        await self._own_writer().written(_INSERT, to_row(entry))
 
     def entries(self, where: str = "", values: Sequence[Any] = ()) -> Iterator[Entry]:
         """All entries, or those of an SQL condition over `COLUMNS`, in the order in which they were kept."""
@@ -136,15 +136,10 @@ class Journal:
 
     async def flush(self) -> None:
         """Returns when all that was learned before is on the disk, and so is found."""
-        await self._written("SELECT 1", ())
+        await self._own_writer().written("SELECT 1", ())
 
     def close(self) -> None:
         self._held.close()
-
-    async def _written(self, sql: str, row: Sequence[Any]) -> None:
-        written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._own_writer().put(sql, row, written)
-        await written
 
     def _own_writer(self) -> _Writer:
         assert self._writer is not None, "opened for reading"
@@ -175,8 +170,13 @@ class _Writer:
             raise unusable(path, str(error)) from error
         self._thread = ThreadPoolExecutor(1, "journal")
 
+    def written(self, sql: str, row: Sequence[Any]) -> asyncio.Future[None]:
+        """Done when the row is on the disk, where it gets even if that is cancelled."""
+        written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.put(sql, row, written)
+        return written
+
     def put(self, sql: str, row: Sequence[Any], written: asyncio.Future[None] | None = None) -> None:
-        """`written` is done when the row is on the disk, where it gets even if that is cancelled."""
         self._waiting.append((sql, row, written))
         if len(self._waiting) == 1:  # else the thread has yet to take what came before, and looks again after that
             self._thread.submit(self._commit)
@@ -212,9 +212,7 @@ class _Writer:
 
 
 def _settle(futures: Sequence[asyncio.Future[None]], failure: DataError | None) -> None:
-    for written in futures:
-        if written.done():  # cancelled
-            continue
+    for written in (one for one in futures if not one.done()):  # the others were cancelled
         if failure is None:
             written.set_result(None)
         else:

@@ -19,7 +19,7 @@ from attunebench.analyses.table import Cell, Filled, Table, column, counts, know
 from attunebench.analyses.verdicts import intervals_text, listed
 from attunebench.judges.ballots import Ballots, Draft
 from attunebench.protocol.calls import RATINGS
-from attunebench.results.served import is_same
+from attunebench.results.schema import is_same
 from attunebench.statistics import agreement
 from attunebench.statistics.agreement import Agreement, Scale
 from attunebench.statistics.bootstrap import Floats, Labels, resample_weights

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from attunebench.reports.model import Group
-from attunebench.results.served import worth_telling
+from attunebench.results.schema import worth_telling
 from attunebench.text import counted, listed
 
 _WITHOUT_EFFECT = frozenset(("accept-encoding",))

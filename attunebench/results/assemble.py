@@ -1,7 +1,6 @@
 """From the answers of one conversation to its result file (spec 5.2). Owns the three ways to say that something is not
 there: a block of which nothing was answered is null, an unanswered item is missing from its map, a block of which
-nothing was asked is empty. Counts, usage and cost are the evaluated model's alone.
-"""
+nothing was asked is empty. Counts, usage and cost are the evaluated model's alone."""
 
 from __future__ import annotations
 
@@ -26,8 +25,7 @@ def assemble(
 ) -> dict[str, Any]:
     """The result of one conversation in one mode; `records` maps call ids to finished calls, `facts` are the keys of
     the file that its run decides (`provider`, `em_model`, `judge_models` by judge index …). Raises ValueError unless
-    every call to the evaluated model is there; judges' records may be missing (their votes are pending).
-    """
+    every call to the evaluated model is there; judges' records may be missing (their votes are pending)."""
     own = {(record.call.turn, record.call.kind): record for record in records.values() if record.call.judge is None}
     expected: list[tuple[int, Kind]] = [(0, "post")]
     for turn in conversation.turns:

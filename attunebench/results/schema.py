@@ -1,10 +1,12 @@
 """What a result file holds (spec 5.2): the names of its keys, and what its readers are given. The score depends on
 three states of an answer: a value is one; null, or an item that is missing inside a block, is not answered; a key that
-all turns of the file lack is not measured. Elsewhere no key that begins with `em_` is spelled out, `em_model` aside."""
+all turns of the file lack is not measured. Elsewhere no key that begins with `em_` is spelled out, `em_model` aside.
+And which model answered, by the names that servers give."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -65,6 +67,8 @@ OF_REPLIES = (
 """The keys of the file that the evaluated model's replies decide, beside the turns."""
 UNNAMED_JUDGE = "unknown"  # the judge of a file that holds one judge's votes and does not say whose
 DIGESTS = ("prompt_set_sha256", "codebook_sha256", "calls_sha256", "plan_sha256")  # of `Stamp`, and keys of the file
+_VERSION = re.compile(r"(?:[-@]\d{2,8})+")
+"""What providers put behind a name to say which version of it answered: -0613, -2024-08-06, @001."""
 
 
 def judge_calls_key(scale: JudgeScale) -> str:
@@ -178,8 +182,7 @@ class RunOrder:
 class Stamp:
     """How a result was made: its run's parameters, and digests of what was asked, each None where it is unknown:
     `calls_sha256` of the calls to the evaluated model, `judge_calls_sha256` (scale →) of one judge's, `plan_sha256` of
-    what calls are made of, by which equal ones are known without being made.
-    """
+    what calls are made of, by which equal ones are known without being made."""
 
     parameters: Mapping[str, Any]
     prompt_set_sha256: str | None
@@ -226,3 +229,21 @@ class Result:
     @property
     def key(self) -> tuple[str, str, str, str, int | None]:
         return (self.conversation_id, self.provider, self.em_model, self.mode, self.epoch)
+
+
+def worth_telling(asked: str, reported: Iterable[str]) -> tuple[str, ...]:
+    """The reported names where they are several models or another one than was asked, else (). A vendor before the
+    name, a tag behind it, letter case and one version or date make no other model."""
+    names = tuple(dict.fromkeys(reported))
+    different = {_plain(name) for name in names}
+    return () if len(different) <= 1 and all(is_same(asked, name) for name in names) else names
+
+
+def is_same(asked: str, reported: str) -> bool:
+    """Whether a server that answers under this name may be taken to have used the model that was asked."""
+    wanted, found = _plain(asked).removesuffix("-latest"), _plain(reported)
+    return found.startswith(wanted) and (found == wanted or _VERSION.fullmatch(found[len(wanted) :]) is not None)
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().rsplit("/", 1)[-1].split(":", 1)[0].removesuffix("-latest")

@@ -85,8 +85,7 @@ def with_votes(
     content: Mapping[str, Any], records: Iterable[Record], judge_models: Sequence[str], *, spare: bool = False
 ) -> dict[str, Any]:
     """An editable result with the judges' votes among `records` put in, and what they cost. A vote without a usable
-    word has empty entries and counts as cast; with `spare` it replaces no older one. `judge_models`: by judge index.
-    """
+    word has empty entries and counts as cast; with `spare` it replaces no older one. `judge_models`: by judge index."""
     votes = [record for record in records if record.call.judge is not None]
     judges = list(dict.fromkeys((*judges_of(content), *judge_models)))
     by_turn: dict[int, dict[str, Record]] = {}

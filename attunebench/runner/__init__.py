@@ -26,19 +26,18 @@ __all__ = [
     "run_conversations",
 ]
 
-_HOMES = {"Estimate": "pricing", "KnownPrices": "pricing", "estimate_run": "pricing", "known_prices": "pricing"} | {
-    "Observer": "events",
-    "RunPlan": "events",
-    "RunSummary": "events",
-    "run_conversations": "run",
-    "ModelSettings": "settings",
-    "RunSettings": "settings",
+_NAMES = {
+    "events": ("Observer", "RunPlan", "RunSummary"),
+    "pricing": ("Estimate", "KnownPrices", "estimate_run", "known_prices"),
+    "run": ("run_conversations",),
+    "settings": ("ModelSettings", "RunSettings"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'attunebench.runner' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"attunebench.runner.{_HOMES[name]}"), name)
+    for module, names in _NAMES.items():
+        if name in names:
+            return getattr(import_module(f"attunebench.runner.{module}"), name)
+    raise AttributeError(f"module 'attunebench.runner' has no attribute {name!r}")

@@ -1,32 +1,37 @@
 """The models that a run calls, and how one open ask is put to one of them: reserve its worst-case cost, send, keep the
-reply on disk, and only then hand it on. Network errors (`TransientError`) never become an answer.
-"""
+reply on disk, and only then hand it on. Network errors (`TransientError`) never become an answer."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attunebench import errors
-from attunebench.backends import open_backend
+from attunebench.backends import endpoint_of, open_backend
 from attunebench.backends.base import Backend, Reply, Request
+from attunebench.backends.faults import wait_in_words
 from attunebench.backends.providers import Endpoint
-from attunebench.backends.waits import wait_in_words
 from attunebench.errors import ConfigurationError, DataError, ItemError, RejectedError, TransientError, Trouble
 from attunebench.eventloop import naps
 from attunebench.journal import Entry, Hasher, Journal
 from attunebench.runner.budget import USUAL_BYTES_PER_TOKEN, Budget, Ticket, prompt_size
-from attunebench.runner.events import Observer
+from attunebench.runner.events import Observer, Stop
 from attunebench.runner.job import Ask, entry_of
 from attunebench.runner.pacing import LONGEST_WAIT, START_UP, TRUSTED, RateLimiter, Slot
 from attunebench.runner.pricing import KnownPrices, prices_of
 from attunebench.runner.settings import ModelSettings, RunSettings
 
+if TYPE_CHECKING:
+    from attunebench.runner.run import Run
+
 Place = tuple[str, str, str]  # provider, address, model
+Whom = Endpoint | Backend
 _RESERVE = 64  # descriptors for anything but connections: files being written, name look-ups, second tries to connect
 EXPECTED_PART = 8  # for the token rate, a reply counts as limit / 8 until it arrives
 # Answers that only say "later": they use up a call's time and none of its tries.
@@ -129,7 +134,7 @@ class _Fetch:
                     client.told.add(error.outcome)
                     sentence = f"Not answered: {request.call.id}. {error} More such calls are counted, not listed."
                     client.observer.warned(sentence)
-                return await self._keep(error=error)
+                return await self._keep(error)
             except _Asleep:
                 continue
             except TransientError as error:
@@ -241,18 +246,13 @@ class _Fetch:
         if reason:
             raise ConfigurationError(f"{error} {reason}") from error
 
-    async def _keep(self, reply: Reply | None = None, error: ItemError | None = None) -> Entry:
+    async def _keep(self, outcome: Reply | ItemError) -> Entry:
         """The entry, once it is on disk. Until then its call counts as in flight, since it is paid for."""
-        client, worker, now = self.client, asyncio.current_task(), asyncio.get_running_loop().time()
+        client, asked, worker = self.client, self.asked, asyncio.current_task()
+        now = asyncio.get_running_loop().time()
+        seconds = now - self.began[0] if self.began else None
         entry = entry_of(
-            self.asked,
-            client.hasher,
-            sent_at=self.sent_at,
-            seconds=now - self.began[0] if self.began else None,
-            reply=reply,
-            error=error,
-            tries=self.requests,
-            lost=self.lost,
+            asked, client.hasher, outcome, sent_at=self.sent_at, seconds=seconds, tries=self.requests, lost=self.lost
         )
         if client.journal is not None:
             client.on_wire.add(worker)
@@ -263,46 +263,66 @@ class _Fetch:
         return entry
 
 
-class Clients:
-    """The models of `settings`. Raises ConfigurationError for missing keys and addresses. `enter` comes first, then
-    `model_clients`."""
+class RunExecutor:
+    """Makes the calls of a run's jobs, to the models of `settings`; the base of all that do. `Run.by` calls its methods
+    in the order in which they stand here. Raises ConfigurationError for missing keys and addresses."""
 
-    def __init__(self, settings: RunSettings, observer: Observer) -> None:
+    keeps = True  # whether this process, not others, keeps replies and writes results
+
+    def __init__(
+        self, settings: RunSettings, observer: Observer, endpoint: Callable[[ModelSettings], Whom] = endpoint_of
+    ) -> None:
         self.settings, self._observer = settings, observer
         self._journal: Journal | None = None
-        self.backends = {who: self._open(model) for who, model in settings.models.items()}
-        self._hashers = {who: hasher_of(place_of(each), settings, judge=who > 0) for who, each in self.backends.items()}
-
-    @property
-    def notes(self) -> list[str]:
-        return list({f"At {each.provider} {each.payer}.": None for each in self.backends.values() if each.payer})
+        self._endpoints = {who: endpoint(model) for who, model in settings.models.items()}
+        self._hashers = {
+            who: hasher_of(place_of(each), settings, judge=who > 0) for who, each in self._endpoints.items()
+        }
 
     def hashers(self) -> dict[int, Hasher]:
+        """By `who`, of requests whose replies are kept."""
         return {who: hasher for who, hasher in self._hashers.items() if hasher.provider != "baseline"}
 
     async def enter(self, stack: contextlib.AsyncExitStack, journal: Journal | None) -> None:
-        """Reopen the backends with what the journal knows of their servers; `stack` closes them."""
-        self._journal = journal
-        if journal is not None:
-            self._fit_descriptors()
-        for who, backend in self.backends.items():
-            if journal is not None:
-                place = place_of(backend)
-                memory, taken = journal.terms(*place), journal.constraints_taken(*place)
-                if memory or taken:
-                    self.backends[who] = self._open(self.settings.models[who], memory=memory, taken=taken)
-            stack.push_async_callback(self.backends[who].aclose)
+        """`stack` closes what is opened."""
+        self._stack, self._journal = stack, journal
 
     async def prices(self, *, to_show: bool = False) -> KnownPrices:
         """What the models cost; `to_show`: only for display, so a local server, which is free, is not asked."""
         asked = {who: each for who, each in self.backends.items() if not (to_show and each.provider == "local")}
         return await prices_of(self.settings, asked)
 
+    @property
+    def notes(self) -> list[str]:
+        """What a user should know before anything is sent."""
+        return list({f"At {each.provider} {each.payer}.": None for each in self._endpoints.values() if each.payer})
+
+    async def execute(self, run: Run) -> Stop:
+        """Pass each of `run.jobs()` to `run.finish` when it ends; why it stopped early."""
+        raise NotImplementedError
+
+    @cached_property
+    def backends(self) -> dict[int, Backend]:
+        """Opened for the first price or client, with what the journal knows of their servers: it takes half a second to
+        load the SDK, which a run with nothing to send need not. Raises as `open_backend`."""
+        if self._journal is not None:
+            self._fit_descriptors()
+        backends, settings = dict[int, Backend](), self.settings
+        for who, model in settings.models.items():
+            known, place = dict[str, Any](), place_of(self._endpoints[who])
+            if self._journal is not None:
+                known = {"memory": self._journal.terms(*place), "taken": self._journal.constraints_taken(*place)}
+            backends[who] = backend = open_backend(
+                model, structured=settings.structured, concurrency=settings.concurrency, **known
+            )
+            self._stack.push_async_callback(backend.aclose)
+        return backends
+
     def model_clients(self, budget: Budget) -> dict[int, ModelClient]:
         """By `who`; entries for the same model at the same address share one rate limiter."""
-        settings, observer, clients = self.settings, self._observer, {}
+        backends, settings, observer, clients = self.backends, self.settings, self._observer, dict[int, ModelClient]()
         limiters: dict[Place, RateLimiter] = {}
-        for who, backend in self.backends.items():
+        for who, backend in backends.items():
             kept, place = backend.provider != "baseline", place_of(backend)
             if place not in limiters:
                 rpm, tpm = settings.rpm, settings.tpm
@@ -320,7 +340,7 @@ class Clients:
         except ImportError:  # Windows has no such limit
             return
         wanted = self.settings.concurrency
-        models = max(1, sum(each.provider != "baseline" for each in self.backends.values()))
+        models = max(1, len(self.hashers()))
         limit, ceiling = resource.getrlimit(resource.RLIMIT_NOFILE)
         taken = _RESERVE + 32  # where the system does not say how many are open
         with contextlib.suppress(OSError):
@@ -340,11 +360,8 @@ class Clients:
                 f"flight at once, not {wanted:,}."
             )
 
-    def _open(self, model: ModelSettings, **known: Any) -> Backend:
-        return open_backend(model, structured=self.settings.structured, concurrency=self.settings.concurrency, **known)
 
-
-def place_of(each: Backend | Endpoint) -> Place:
+def place_of(each: Whom) -> Place:
     return each.provider, each.base_url, each.model
 
 

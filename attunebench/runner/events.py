@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from attunebench.protocol.calls import Call, Record
 from attunebench.protocol.read import expected_items
-from attunebench.results.served import worth_telling
+from attunebench.results.schema import worth_telling
 from attunebench.runner.budget import Budget
 
 Stop = Literal["", "interrupted", "max-cost", "outage", "cancelled"]

@@ -13,7 +13,7 @@ from attunebench import coerce
 from attunebench.conversations.traits import PROFILE_TASK
 from attunebench.errors import DataError
 from attunebench.files import atomic_write
-from attunebench.journal.hashes import name_digest
+from attunebench.journal.entries import name_digest
 from attunebench.jsonfile import parse_json
 from attunebench.results.votes import View, view_of
 
@@ -69,9 +69,7 @@ def result_name(identity: Identity, task: str = "") -> str:
 
 class ResultFolder:
     """The result files of one folder by what they are, never by their names; `views` has what is known of each.
-
-    `identify` tells whose result a content is, None for none of the `task`.
-    """
+    `identify` tells whose result a content is, None for none of the `task`."""
 
     def __init__(self, folder: Path, identify: Callable[[Mapping[str, Any]], Identity | None], task: str = "") -> None:
         self.folder, self._task = folder, task

@@ -96,8 +96,7 @@ def settled(settings: RunSettings, tell: Callable[[str], None], *, within: bool 
     """The settings with the scale of their judges: where nobody names one, that of the paid votes in the folder.
 
     `tell` hears of it. The named judges' votes on drafts of the evaluated model count first, then their other votes,
-    then those of others. `within`: subfolders count too.
-    """
+    then those of others. `within`: subfolders count too."""
     if not settings.judges or settings.judge_scale is not None:
         return settings
     names, found = frozenset(judge.model for judge in settings.judges), dict[int, JudgeScale]()
@@ -140,9 +139,7 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any], when: str) -> li
 
 class CacheReport:
     """What of a plan the journal knows, and why the rest is new. `journalled` counts calls whose first reply is there.
-
-    A call that was never asked before, or of another model, is no news; judges' calls lack their drafts yet.
-    """
+    A call that was never asked before, or of another model, is no news; judges' calls lack their drafts yet."""
 
     def __init__(self, journal: Journal | None, hashers: Mapping[int, Hasher]) -> None:
         self.journalled = 0

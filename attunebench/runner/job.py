@@ -1,7 +1,6 @@
 """A job: calls that belong together, what can be asked of them now, and what came of it. Pure, and the only place that
 knows which ask is open, what waits for what, and when everything is done. A reply from the journal counts like one from
-the wire: that is what makes resuming a run a matter of reading.
-"""
+the wire: that is what makes resuming a run a matter of reading."""
 
 from __future__ import annotations
 
@@ -63,17 +62,16 @@ class Ask:
 def entry_of(
     ask: Ask,
     hasher: Hasher,
+    outcome: Reply | ItemError | None = None,
     *,
-    sent_at: str,
-    seconds: float | None,
-    reply: Reply | None = None,
-    error: ItemError | None = None,
+    sent_at: str = "",
+    seconds: float | None = None,
     tries: int = 1,
     lost: int = 0,
 ) -> Entry:
-    """What the journal keeps of an ask: its `reply`, or the `error` for which there can never be one. `sent_at` (ISO
-    8601), `seconds`, `tries` and `lost` are those of `Entry`."""
-    call, hashed = ask.call, ask.hash(hasher)
+    """What the journal keeps of an ask: its reply, or the error for which there can never be one. `sent_at` (ISO 8601),
+    `seconds`, `tries` and `lost` are those of `Entry`."""
+    call, hashed, error = ask.call, ask.hash(hasher), outcome if isinstance(outcome, ItemError) else None
     return Entry(
         request_hash=hashed.request,
         call_id=call.identity,
@@ -95,7 +93,7 @@ def entry_of(
         tries=tries,
         lost=lost,
         attunebench_version=__version__,
-        reply=reply,
+        reply=outcome if isinstance(outcome, Reply) else None,
         error=str(error) if error else None,
         error_outcome=error.outcome if error else None,
     )
@@ -198,8 +196,7 @@ class Job:
 
     `known` looks up each ask in turn. `drafts`: turn → text that is there before any call. `assemble` makes of the
     finished job what is written, None for nothing. `context` goes to the backend. `records` has each call that is done,
-    `owed` calls that nobody could answer with the reason; `failed` says why the job is given up, after `tries`.
-    """
+    `owed` calls that nobody could answer with the reason; `failed` says why the job is given up, after `tries`."""
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from attunebench.errors import ConfigurationError, RejectedError, TransientError
 from attunebench.eventloop import on_interruption
 from attunebench.runner.budget import BudgetSpent
-from attunebench.runner.clients import Clients, Halted
+from attunebench.runner.clients import Halted, RunExecutor
 from attunebench.runner.events import Observer, Stop
 from attunebench.runner.job import Ask, Job
 from attunebench.runner.settings import RunSettings
@@ -27,8 +27,8 @@ NEVER_ANSWERED = 0.2  # share of `total_timeout` for a server that is down from 
 NEVER_REACHED = 8.0  # seconds after which a server counts as not running, if no connection to it was ever made
 
 
-class Live(Clients):
-    """Runs one run's jobs over the network: a `runner.run.Executor`. `interruptible`: the first Ctrl-C lets calls in
+class Live(RunExecutor):
+    """Runs one run's jobs over the network. `interruptible`: the first Ctrl-C lets calls in
     flight finish, the second stops them. After `total_timeout` seconds of nothing but failures the run stops instead of
     skipping conversations one by one; a failing judge is dropped, but ends a run that has judges alone."""
 
@@ -46,6 +46,8 @@ class Live(Clients):
 
     async def execute(self, run: Run) -> Stop:
         """Run all jobs. The first ConfigurationError, DataError or bug ends it."""
+        if not run.work.todos:
+            return ""
         self._run, self._jobs, self._clients = run, run.jobs(), self.model_clients(run.budget)
         minding = asyncio.create_task(self._mind())
         try:

@@ -17,30 +17,32 @@ from contextlib import ExitStack, nullcontext, redirect_stdout, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 from attunebench import eventloop
 from attunebench._version import __version__
-from attunebench.backends.providers import PROVIDERS, resolve
+from attunebench.backends.providers import PROVIDERS, Endpoint
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import AttuneBenchError, ConfigurationError, DataError, UsageError
 from attunebench.journal import claim
 from attunebench.runner.budget import Budget, Cost
-from attunebench.runner.clients import Clients
+from attunebench.runner.clients import RunExecutor
 from attunebench.runner.events import Observer, RunSummary, Stop
 from attunebench.runner.files import SkippedFile
-from attunebench.runner.fingerprint import settled
 from attunebench.runner.order import share_of
-from attunebench.runner.run import Run, run_conversations
-from attunebench.runner.settings import ModelSettings, RunSettings, Shard
-from attunebench.runner.work import BENCHMARK, ConversationWork
+from attunebench.runner.run import Run, run_by, run_conversations
+from attunebench.runner.settings import RunSettings, Shard
+from attunebench.runner.work import ConversationWork
 from attunebench.text import printable
 
 DEATHS = 3  # workers of a shard that may die in a row without an answered call
 TAKEN_WITHIN = 60.0  # seconds until the driver, which may be busy, has noticed a worker's file
 SEEN_WITHIN = 10.0  # seconds until a machine sees what another one writes: network file systems take a few
 LOCKED_WITHIN = 120.0  # seconds that a network file system may keep the locks of a machine that is gone
+_SPENT: dict[str, Any] = {"model": Cost(), "judges": Cost(), "wasted": Cost(), "lost": 0, "replayed": 0}
+"""What a budget has counted that all workers have spent together."""
 _VARIABLES = {header: variable for each in PROVIDERS.values() for header, variable in each.headers.items()}
 
 
@@ -67,31 +69,25 @@ def run_on_ray(
         ray: Any = import_module("ray")
     except ImportError as error:
         raise UsageError('--executor ray needs Ray: pip install ".[ray]" in the checkout of attunebench.') from error
-    observer = observer or Observer()
-    settings = settled(settings.model_copy(update={"output": settings.output.absolute()}), observer.warned)
-    work = ConversationWork(conversations, settings, codebook, BENCHMARK)
+    settings = settings.model_copy(update={"output": settings.output.absolute()})
     run_shard = partial(run_conversations, conversations, codebook=codebook, **options)
     cluster = ray, address or os.environ.get("RAY_ADDRESS"), workers
-    executor = OnRay(settings, observer, run_shard, cluster, interruptible=interruptible)
-    return eventloop.run(Run(work, settings, codebook, observer, keeps=False).by(executor))
+    opened = partial(OnRay, run_shard=run_shard, cluster=cluster, interruptible=interruptible)
+    return run_by(opened, conversations, settings, codebook, observer=observer)[0]
 
 
-class _Teller:
-    """A worker's observer: forwards events, with what was spent so far."""
+def _forwarding(put: Callable[..., Any]) -> Any:
+    """A worker's observer, which forwards events with what was spent so far."""
+    budget = Budget()
 
-    def __init__(self, put: Callable[..., Any]) -> None:
-        self._put = put
-        self._spent = Budget()
+    def tell(what: str, *about: Any) -> None:
+        nonlocal budget
+        if what == "started":
+            budget = about[0].spending
+        elif what != "pacing":
+            put({name: getattr(budget, name) for name in _SPENT}, what, about)
 
-    def __getattr__(self, name: str) -> Any:
-        def tell(*about: Any) -> None:
-            if name == "started":
-                self._spent = about[0].spending
-            elif name != "pacing":
-                spent = self._spent
-                self._put((spent.model, spent.judges, spent.wasted, spent.lost, spent.replayed), name, about)
-
-        return tell
+    return SimpleNamespace(**{name: partial(tell, name) for name in vars(Observer) if not name.startswith("_")})
 
 
 def _run_shard(
@@ -116,8 +112,8 @@ def _run_shard(
     os.environ.update(environment)
     queue.qsize()  # connects, so that events are sent at once
     try:
-        teller = _Teller(lambda *news: queue.actor.put_nowait.remote((settings.shard, life, *news)))
-        summary: RunSummary = run(settings, observer=cast(Observer, teller), interruptible=True)
+        observer = _forwarding(lambda *news: queue.actor.put_nowait.remote((settings.shard, life, *news)))
+        summary: RunSummary = run(settings, observer=observer, interruptible=True)
         return summary.stopped, summary.votes_owed, summary.spending.spent
     finally:
         queue.qsize()  # all events are in the queue by now
@@ -134,8 +130,10 @@ def _becomes(path: Path, seconds: float, *, there: bool) -> bool:
     return True
 
 
-class OnRay(Clients):
-    """Runs `run_shard` for all shards on a cluster (Ray, address, workers): a `runner.run.Executor`."""
+class OnRay(RunExecutor):
+    """Runs `run_shard` for all shards on a cluster (Ray, address, workers)."""
+
+    keeps = False
 
     def __init__(
         self, settings: RunSettings, observer: Observer, run_shard: Any, cluster: Any, *, interruptible: bool
@@ -149,7 +147,7 @@ class OnRay(Clients):
         self._failure: AttuneBenchError | None = None
         self._tasks: dict[Shard, Any] = {}
         self._deaths: Counter[Shard] = Counter()  # in a row, without an answered call
-        self._spent: dict[str, tuple[Cost, Cost, Cost, int, int]] = {}
+        self._spent: dict[str, dict[str, Any]] = {}  # by worker, as in `_SPENT`
         self._heard: set[str] = set()
 
     async def execute(self, run: Run) -> Stop:
@@ -157,7 +155,7 @@ class OnRay(Clients):
         if not run.work.todos:
             return ""
         ray, settings, em = self._ray, self.settings, self.settings.em
-        keyed, environment = _with_keys(settings)
+        keyed, environment = self._with_keys()
         chosen = cast(ConversationWork, run.work).chosen
         most = min(settings.concurrency, len(chosen))
         with ExitStack() as stack:
@@ -278,12 +276,22 @@ class OnRay(Clients):
             with suppress(Exception):
                 self._ray.cancel(task, force=force)
 
+    def _with_keys(self) -> tuple[RunSettings, dict[str, str]]:
+        environment, models = dict.fromkeys(_VARIABLES.values(), ""), dict(self.settings.models)
+        for who, endpoint in self._endpoints.items():
+            if isinstance(endpoint, Endpoint):  # no baseline
+                environment |= {_VARIABLES[header]: value for header, value in endpoint.headers.items()}
+                environment |= {"OPENAI_API_VERSION": endpoint.api_version} if endpoint.api_version else {}
+                key = None if endpoint.key_source == "none" else endpoint.key
+                models[who] = models[who].model_copy(update={"base_url": endpoint.base_url, "api_key": key})
+        em, *judges = models.values()
+        return self.settings.model_copy(update={"em": em, "judges": tuple(judges)}), environment
+
     def _hear(self, run: Run, shard: Shard, life: str, spent: Any, what: str, about: tuple[Any, ...]) -> None:
         summary, budget = run.summary, run.budget
-        self._spent[life] = spent
-        model, judges, wasted, lost, replayed = zip(*self._spent.values(), strict=True)
-        budget.model, budget.judges, budget.wasted = (sum(each, Cost()) for each in (model, judges, wasted))
-        budget.lost, budget.replayed = sum(lost), sum(replayed)
+        self._spent[life] = spent  # also of workers that have died
+        for name, nothing in _SPENT.items():
+            setattr(budget, name, sum((each[name] for each in self._spent.values()), nothing))
         if what in ("answered", "warned"):
             said = about[0].id if what == "answered" else about[0]
             if said in self._heard:  # workers repeat warnings, and a shard's second worker reports answers again
@@ -301,21 +309,6 @@ class OnRay(Clients):
         elif what == "interrupted" and not self._stops:
             return  # it was cancelled because another one failed
         getattr(self._observer, what)(*about)
-
-
-def _with_keys(settings: RunSettings) -> tuple[RunSettings, dict[str, str]]:
-    environment, models = dict.fromkeys(_VARIABLES.values(), ""), list[ModelSettings]()
-    for model in (settings.em, *settings.judges):
-        if model.provider == "baseline":
-            models.append(model)
-            continue
-        endpoint = resolve(model)
-        environment |= {_VARIABLES[header]: value for header, value in endpoint.headers.items()}
-        if endpoint.api_version:
-            environment["OPENAI_API_VERSION"] = endpoint.api_version
-        key = None if endpoint.key_source == "none" else endpoint.key
-        models.append(model.model_copy(update={"base_url": endpoint.base_url, "api_key": key}))
-    return settings.model_copy(update={"em": models[0], "judges": tuple(models[1:])}), environment
 
 
 def _connect(ray: Any, address: str | None, workers: int, stack: ExitStack) -> None:

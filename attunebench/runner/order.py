@@ -13,7 +13,7 @@ from pathlib import Path
 from attunebench.conversations.groups import named_groups
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import DataError
-from attunebench.journal.hashes import name_digest
+from attunebench.journal.entries import name_digest
 from attunebench.journal.locks import left_by, try_lock
 from attunebench.runner.files import read_object, write_json
 from attunebench.runner.settings import RunSettings, Shard

@@ -50,8 +50,7 @@ class RateLimiter:
     nothing about the server.
 
     `ceiling`: calls in flight at most, and at first. `rpm`, `tpm`: requests and tokens a minute, None for no limit.
-    `cautious`: until a reply was read no more than `TRUSTED` calls are under way, unreadable ones included.
-    """
+    `cautious`: until a reply was read no more than `TRUSTED` calls are under way, unreadable ones included."""
 
     def __init__(
         self,

@@ -21,7 +21,7 @@ from attunebench.jsonfile import parse_json
 from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.calls import RATINGS, Call, PanasStrategy
 from attunebench.protocol.modes import MODES
-from attunebench.protocol.plan import plan_conversation, with_draft
+from attunebench.protocol.plan import with_draft
 from attunebench.results.folder import Findings, find_duplicates, read_content, result_files
 from attunebench.results.parsing import parse_result, stamp_of
 from attunebench.results.schema import Vote, judge_calls_key, now
@@ -35,7 +35,7 @@ from attunebench.runner.order import order_words, stratified_order
 from attunebench.runner.pricing import Estimate, estimate_work
 from attunebench.runner.run import Run
 from attunebench.runner.settings import RESULTS, ModelSettings, RunSettings
-from attunebench.runner.work import Work, with_scores
+from attunebench.runner.work import BENCHMARK, Work, with_scores
 
 
 @dataclass(slots=True)
@@ -78,8 +78,7 @@ def rejudge_results(
 
     Existing votes stay, unless `settings.replace`. `models` (by name or provider/model) and `modes` narrow. Raises
     UsageError, DataError (no results, or another process works on them) and ConfigurationError (a judge that cannot be
-    called); what is written by then stays.
-    """
+    called); what is written by then stays."""
     observer = observer or Observer()
     if not settings.judges:
         raise UsageError("No judge is named; give at least one with --judge-model.")
@@ -235,15 +234,10 @@ class VoteWork(Work):
             if "draft" not in measured:
                 raise ValueError("it holds no drafts")
             stamp = stamp_of(content)
-            strategy: Any = stamp.parameters.get("panas_strategy")  # which judges never see
-            plan = plan_conversation(
-                conversation,
-                mode,
-                self._codebook,
-                judges=len(self._judges),
-                panas_strategy=strategy if strategy in get_args(PanasStrategy) else "absolute",
-                judge_scale=settings.scale,
-            )
+            strategy = stamp.parameters.get("panas_strategy")  # which judges never see
+            if strategy in get_args(PanasStrategy):
+                settings = settings.model_copy(update={"panas_strategy": strategy})
+            plan = BENCHMARK.plan(conversation, mode, self._codebook, settings)
             same = (stamp.prompt_set_sha256, stamp.codebook_sha256) == (prompt_set_sha256(), self._codebook.sha256)
             own = calls_sha256(call for call in plan if call.judge is None)
             if same and stamp.calls_sha256 not in (None, own):

@@ -20,7 +20,7 @@ from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import DataError, UsageError
 from attunebench.journal import Entry, Journal, claim
-from attunebench.journal.hashes import identities, prompt_digest, schema_digest
+from attunebench.journal.entries import identities, prompt_digest, schema_digest
 from attunebench.protocol.calls import Call
 from attunebench.results import schema
 from attunebench.results.votes import View, view_of
@@ -37,7 +37,7 @@ Chain = list[Entry]  # the replies to one call, in the order of its asks
 @dataclass(slots=True)
 class ReparseSummary:
     """Results that stayed, those `changed` by model, and those `left`: file → why. `votes_dropped`: votes on drafts
-    that are read otherwise schema.now; they are owed again."""
+    that are read otherwise now; they are pending again."""
 
     unchanged: int = 0
     changed: Counter[str] = field(default_factory=Counter)

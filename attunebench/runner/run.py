@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from functools import partial
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from attunebench import eventloop
 from attunebench._version import __version__
@@ -20,7 +20,8 @@ from attunebench.protocol.calls import Mode
 from attunebench.results.schema import Stamp, now
 from attunebench.results.votes import kept_votes
 from attunebench.runner.budget import Budget
-from attunebench.runner.events import Observer, RunPlan, RunSummary, Stop
+from attunebench.runner.clients import RunExecutor
+from attunebench.runner.events import Observer, RunPlan, RunSummary
 from attunebench.runner.files import write_json
 from attunebench.runner.fingerprint import CacheReport, settled
 from attunebench.runner.job import Ask, Job, Rules
@@ -29,24 +30,7 @@ from attunebench.runner.pricing import Estimate, KnownPrices, check_bound
 from attunebench.runner.settings import RunSettings
 from attunebench.runner.work import BENCHMARK, ConversationWork, Task, Work, with_scores
 
-E = TypeVar("E", bound="Executor")
-
-
-class Executor(Protocol):
-    """Makes the calls of a run's jobs.
-
-    Its methods are called in this order: `hashers` by `who` of requests whose replies are kept; `enter`, whose `stack`
-    closes what is opened; `prices` (`to_show`: for a sum that is only shown); `notes`, what a user should know before
-    anything is sent; `execute`, which passes each of `run.jobs()` to `run.finish` when it ends, and returns why it
-    stopped early.
-    """
-
-    def hashers(self) -> Mapping[int, Hasher]: ...
-    async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None: ...
-    async def prices(self, *, to_show: bool = False) -> KnownPrices: ...
-    @property
-    def notes(self) -> Sequence[str]: ...
-    async def execute(self, run: Run) -> Stop: ...
+E = TypeVar("E", bound=RunExecutor)
 
 
 def run_conversations(
@@ -64,8 +48,7 @@ def run_conversations(
     `task` says what is asked and how a result is made of it. Finished work is not repeated; what cannot be finished is
     listed in `_skipped_<model>.json` with `run_again`, the command to resume. `interruptible` handles Ctrl-C: the first
     lets calls in flight finish, the second stops them. Raises UsageError, DataError (results of other settings) and
-    ConfigurationError; what is written by then stays.
-    """
+    ConfigurationError; what is written by then stays."""
     provider_named(settings.em.provider)
     live = partial(Live, interruptible=interruptible)
     return run_by(live, conversations, settings, codebook, task=task, observer=observer, run_again=run_again)[0]
@@ -85,26 +68,19 @@ def run_by(
     observer = observer or Observer()
     settings = settled(settings, observer.warned)
     executor = opened(settings, observer)  # raises for missing keys
-    work = ConversationWork(conversations, settings, codebook, task, assembled)
+    work = ConversationWork(conversations, settings, codebook, task, assembled if executor.keeps else None)
     run = Run(work, settings, codebook, observer, run_again=run_again)
     return eventloop.run(run.by(executor), owner=settings.em.client), executor
 
 
 class Run:
-    """One run of some work, by one call of `by`. `keeps`: this process, not others, keeps replies in the journal."""
+    """One run of some work, by one call of `by`."""
 
     def __init__(
-        self,
-        work: Work,
-        settings: RunSettings,
-        codebook: Codebook,
-        observer: Observer,
-        *,
-        run_again: str = "",
-        keeps: bool = True,
+        self, work: Work, settings: RunSettings, codebook: Codebook, observer: Observer, *, run_again: str = ""
     ) -> None:
         self.work, self.settings, self.codebook, self.observer = work, settings, codebook, observer
-        self.run_again, self._keeps = run_again, keeps
+        self.run_again = run_again
         self.budget = Budget(settings.max_cost)
         self.summary = RunSummary(settings.output, self.budget, shard=str(settings.shard or ""))
         self.journal: Journal | None = None
@@ -112,14 +88,14 @@ class Run:
         self.owed: dict[tuple[str, ...], int] = {}  # pending votes, by job
         self._counted: dict[tuple[str, ...], set[str]] = {}
 
-    async def by(self, executor: Executor) -> RunSummary:
+    async def by(self, executor: RunExecutor) -> RunSummary:
         started, summary = time.monotonic(), self.summary
         async with AsyncExitStack() as stack:
             part = self.work.enter(stack.enter_context(ExitStack()))
             self.hashers = executor.hashers()
             if self.hashers:
                 folder = self.settings.output
-                journal = Journal.open(folder, shard=part) if self._keeps else Journal.read(folder, copies=True)
+                journal = Journal.open(folder, shard=part) if executor.keeps else Journal.read(folder, copies=True)
                 self.journal = stack.enter_context(journal)
             for path in self.journal.unread if self.journal is not None else ():
                 if not is_shared(path):
@@ -186,7 +162,7 @@ class Run:
         self.budget.replayed += entry is not None
         return entry
 
-    async def _plan(self, executor: Executor) -> RunPlan:
+    async def _plan(self, executor: RunExecutor) -> RunPlan:
         """What there is to do and what it takes. Raises DataError where results of other settings are in the way."""
         settings, work, known = self.settings, self.work, KnownPrices()
         expected, refused = Estimate(), Estimate()

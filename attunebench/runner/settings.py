@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -35,6 +36,9 @@ def option(
     """
     extra: dict[str, Any] = {"panel": panel, "rare": rare, "metavar": metavar, "shown": shown}
     return Field(default=default, description=help, json_schema_extra=extra, **bounds)
+
+
+_price = partial(option, None, panel="Limits and cost", metavar="USD", shown="listed", ge=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,30 +137,10 @@ class RunSettings(BaseModel):
     max_cost: float | None = option(
         None, "Stop before this run costs more (exit status 3).", "Limits and cost", metavar="USD", gt=0
     )
-    price_in: float | None = option(
-        None, "Price of 1M prompt tokens.", "Limits and cost", metavar="USD", shown="listed", ge=0
-    )
-    price_out: float | None = option(
-        None, "Price of 1M completion tokens.", "Limits and cost", metavar="USD", shown="listed", ge=0
-    )
-    judge_price_in: float | None = option(
-        None,
-        "The judges' price of 1M prompt tokens.",
-        "Limits and cost",
-        rare=True,
-        metavar="USD",
-        shown="listed",
-        ge=0,
-    )
-    judge_price_out: float | None = option(
-        None,
-        "The judges' price of 1M completion tokens.",
-        "Limits and cost",
-        rare=True,
-        metavar="USD",
-        shown="listed",
-        ge=0,
-    )
+    price_in: float | None = _price("Price of 1M prompt tokens.")
+    price_out: float | None = _price("Price of 1M completion tokens.")
+    judge_price_in: float | None = _price("The judges' price of 1M prompt tokens.", rare=True)
+    judge_price_out: float | None = _price("The judges' price of 1M completion tokens.", rare=True)
     call_timeout: float = option(120.0, "Seconds for one try of a call.", "Limits and cost", rare=True, gt=0)
     total_timeout: float = Field(default=600.0, gt=0)
     """Seconds for one request with all its tries and waits; a re-prompt is a request of its own."""

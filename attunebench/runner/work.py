@@ -1,6 +1,5 @@
 """What a run has to do, what it asks, and what becomes of the answers; decided before anything is sent. Every
-conversation is planned once to compare hashes, and again when its turn comes, so that no prompt is held.
-"""
+conversation is planned once to compare hashes, and again when its turn comes, so that no prompt is held."""
 
 from __future__ import annotations
 
@@ -94,8 +93,7 @@ class Work:
     """What there is to do, and where its output is written. `made`: jobs with output.
 
     After `survey`: `todos` by job, `complete` counts what is done, `differing` is not empty where existing files
-    conflict; `order`, `headline` ("" for that of a run), `notes` and `warnings` are for the user.
-    """
+    conflict; `order`, `headline` ("" for that of a run), `notes` and `warnings` are for the user."""
 
     def __init__(self) -> None:
         self.todos: dict[tuple[str, ...], Any] = {}

@@ -17,7 +17,7 @@ from attunebench.metrics import bertscore
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.rates import ANSWERED_ENOUGH, percent, rate
 from attunebench.published import published_remarks
-from attunebench.results.served import worth_telling
+from attunebench.results.schema import worth_telling
 from attunebench.scores import ConversationEntry
 from attunebench.scores.table import Group, ScoreTable
 from attunebench.text import listed, printable

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attunebench.backends.waits import asked_wait, retry_after
+from attunebench.backends.faults import Fault
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from attunebench.backends.waits import asked_wait, retry_after
     ],
 )
 def test_the_wait_is_read_from_the_headers(headers: dict[str, str], seconds: float | None) -> None:
-    assert seconds == retry_after(headers)
+    assert seconds == Fault(headers=headers).wait
 
 
 NOW = "Wed, 21 Oct 2015 07:28:00 GMT"
@@ -70,7 +70,7 @@ EPOCH = 1445412480  # the same moment
     ],
 )
 def test_a_reset_is_read_by_shape_and_size(value: str, seconds: float | None) -> None:
-    found = asked_wait(429, {"x-ratelimit-reset": value, "date": NOW}, {})
+    found = Fault(429, headers={"x-ratelimit-reset": value, "date": NOW}).wait
     assert (seconds is None) == (found is None)
     assert seconds is None or pytest.approx(seconds) == found
 
@@ -105,12 +105,12 @@ def test_a_reset_is_read_by_shape_and_size(value: str, seconds: float | None) ->
     ],
 )
 def test_of_several_limits_the_one_that_is_used_up_counts(headers: dict[str, str], seconds: float | None) -> None:
-    assert seconds == asked_wait(429, headers, {})
+    assert seconds == Fault(429, headers=headers).wait
 
 
 @pytest.mark.parametrize(("status", "seconds"), [(429, 9.0), (503, 9.0), (402, None), (500, None), (0, None)])
 def test_a_reset_counts_only_where_the_server_says_that_it_is_overrun(status: int, seconds: float | None) -> None:
-    assert seconds == asked_wait(status, {"x-ratelimit-reset": "9s"}, {})
+    assert seconds == Fault(status, headers={"x-ratelimit-reset": "9s"}).wait
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_reset_counts_only_where_the_server_says_that_it_is_overrun(status: in
     ],
 )
 def test_a_wait_may_stand_in_the_body(metadata: dict[str, Any], seconds: float | None) -> None:
-    assert seconds == asked_wait(429, {"date": NOW}, metadata)
+    assert seconds == Fault(429, headers={"date": NOW}, metadata=metadata).wait
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_a_wait_may_stand_in_the_body(metadata: dict[str, Any], seconds: float |
      ("hours", None), ("2 hours ago", None), ("P", None)],
 )  # fmt: skip
 def test_a_header_may_say_it_in_words(value: str, seconds: float | None) -> None:
-    assert seconds == asked_wait(429, {"retry-after": value}, {})
+    assert seconds == Fault(429, headers={"retry-after": value}).wait
 
 
 @pytest.mark.parametrize(
@@ -148,10 +148,10 @@ def test_a_header_may_say_it_in_words(value: str, seconds: float | None) -> None
      ("Please retry your request in 45 minutes", 2700.0)],
 )  # fmt: skip
 def test_a_sentence_may_say_it_in_other_words(message: str, seconds: float | None) -> None:
-    assert seconds == asked_wait(429, {}, {}, message)
+    assert seconds == Fault(429, message=message).wait
 
 
 @given(value=st.text(max_size=30), name=st.sampled_from(["retry-after", "retry-after-ms", "x-ratelimit-reset", "date"]))
 def test_no_header_breaks_the_reading(value: str, name: str) -> None:
-    found = asked_wait(429, {"x-ratelimit-reset-tokens": "5s", name: value}, {})
+    found = Fault(429, headers={"x-ratelimit-reset-tokens": "5s", name: value}).wait
     assert found is None or found > 0

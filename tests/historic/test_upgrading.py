@@ -20,7 +20,7 @@ from engines import requests_in
 from upgrades import CONVERSATIONS, FOLDERS, JUDGES, MODES, TURNS
 
 from attunebench.cli.main import main
-from attunebench.journal.hashes import prompt_digest
+from attunebench.journal.entries import prompt_digest
 from attunebench.protocol.calls import Message
 from attunebench.reports import build_report
 from attunebench.reports.merging import merged_scores

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attunebench.results.served import is_same, worth_telling
+from attunebench.results.schema import is_same, worth_telling
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -48,9 +49,12 @@ def test_results_are_complete_and_scored(run: Run, results: Results) -> None:
         assert all("judge" in turn["em_draft_judge_scores_by_model"] for turn in result["turns"])
 
 
-def test_a_repeated_run_sends_nothing(run: Run, server: FakeServer) -> None:
+def test_a_repeated_run_sends_nothing_and_loads_no_client(
+    run: Run, server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run(judges=("judge",))
     server.asked.clear()
+    monkeypatch.setitem(sys.modules, "attunebench.backends.chat", None)
     summary = run(judges=("judge",))
     assert [] == server.asked
     assert (0, 2) == (summary.written, summary.complete_before)

@@ -24,10 +24,11 @@ from attunebench.codebook import default_codebook
 from attunebench.journal import Journal
 from attunebench.protocol.calls import Call
 from attunebench.protocol.plan import plan_conversation
+from attunebench.runner.clients import RunExecutor
 from attunebench.runner.events import Observer, RunSummary
 from attunebench.runner.job import Job, Known, Rules
 from attunebench.runner.live import Live
-from attunebench.runner.run import Executor, Run
+from attunebench.runner.run import Run
 from attunebench.runner.settings import RunSettings
 from attunebench.runner.work import Work
 
@@ -65,7 +66,7 @@ class ToyWork(Work):
         raise AssertionError(job.failed)
 
 
-def run(executor: Executor, settings: RunSettings) -> RunSummary:
+def run(executor: RunExecutor, settings: RunSettings) -> RunSummary:
     work = ToyWork(settings.output)
     return eventloop.run(Run(work, settings, default_codebook(), Observer()).by(executor))
 

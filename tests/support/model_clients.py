@@ -76,6 +76,11 @@ async def run_live(
     live = Live(settings, observer or Observer())
     live.backends = {0: Scripted(send)}
     run = SimpleNamespace(
-        jobs=lambda: iter(jobs), finish=finish, count=lambda _: None, budget=budget or Budget(), observer=observer
+        work=SimpleNamespace(todos=jobs),
+        jobs=lambda: iter(jobs),
+        finish=finish,
+        count=lambda _: None,
+        budget=budget or Budget(),
+        observer=observer,
     )
     return await live.execute(cast(Run, run))

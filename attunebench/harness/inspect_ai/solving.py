@@ -1,7 +1,6 @@
 """The solver: a conversation's calls put to the model through Inspect; and the baselines as models of Inspect. A
 model's refusal, empty or truncated reply is its answer; a network error ends the sample with Inspect's own error, so
-that it may be retried and is not scored; a judge's failure leaves a pending vote.
-"""
+that it may be retried and is not scored; a judge's failure leaves a pending vote."""
 
 from __future__ import annotations
 
@@ -106,12 +105,13 @@ class ConversationSolver:
         async def pursue(asked: Ask) -> None:
             if failed:  # nothing more is bought for a sample that cannot be finished
                 return
-            call, model, reply, never = asked.call, models[asked.who], None, None
+            call, model = asked.call, models[asked.who]
+            outcome: Reply | ItemError
             try:
                 async with span(f"{call.id}{f' (reask {asked.number})' if asked.number else ''}"):
-                    reply = await self.reply(model, asked, study.settings, job.context)
+                    outcome = await self.reply(model, asked, study.settings, job.context)
             except ItemError as error:
-                never = error
+                outcome = error
             except LimitExceededError:
                 raise
             except Exception as error:
@@ -124,7 +124,7 @@ class ConversationSolver:
                 if getattr(error, "status_code", None) == 404 or _rule_behind(error).outcome == "stop":
                     self.closed[str(model)] = printable(str(error), 200)
                 return
-            for further in job.add(asked, study.entry(asked, reply, never)):
+            for further in job.add(asked, study.entry(asked, outcome)):
                 group.start_soon(pursue, further)
 
         async with anyio.create_task_group() as group:
@@ -211,9 +211,8 @@ def read_output(output: ModelOutput, *, structured: str, schema_refused: bool = 
     ended, refusal = None if stop == "unknown" else canonical(stop), output.error or said or "content_filter"
     reasoning = encodable("\n".join(filter(None, thoughts))) or None
     counted, notes = Usage(*counts) if output.usage else Usage(), dict([NOTES["schema"]] if schema_refused else [])
-    reply = Reply(
-        said or None, ended, refusal if declined else None, reasoning, counted, usage.total_cost, output.model
-    )
+    refused, cost = refusal if declined else None, usage.total_cost
+    reply = Reply(said or None, ended, refused, reasoning, counted, cost, output.model)
     return replace(reply, latency=output.time, structured=structured, notes=notes)
 
 

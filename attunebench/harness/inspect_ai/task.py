@@ -1,7 +1,6 @@
 """The task `attunebench/attunebench` of Inspect: conversations as samples, the solver, the scorer with its metric.
 Every metric of the registry is a key of a sample's score, NaN where undefined; a sample whose calls were not all made
-is unscored. Means are over conversations, epochs first, each with its standard error and n.
-"""
+is unscored. Means are over conversations, epochs first, each with its standard error and n."""
 
 from __future__ import annotations
 
@@ -115,8 +114,7 @@ def _sample(conversation: Conversation, mode: Mode, *, alone: bool) -> Sample:
 @metric(scores="unreduced")
 def summary(by_mode: bool = False, cluster: Any = None) -> Metric:
     """Each metric but the diagnostic ones as `<id>`, `<id>_stderr` and `<id>_n` where it is defined; counts of items.
-    Modes are never averaged: with several of them, and with `by_mode`, a name is `<mode>.<id>`.
-    """
+    Modes are never averaged: with several of them, and with `by_mode`, a name is `<mode>.<id>`."""
     resampling = Resampling(resamples=1, cluster=cluster)
 
     def summarised(scores: list[SampleScore]) -> Value:

@@ -1,6 +1,5 @@
 """The benchmark as tasks of the framework. It builds every request before it sees a reply, so there is no judge, which
-needs a draft, and no re-prompt.
-"""
+needs a draft, and no re-prompt."""
 
 from __future__ import annotations
 
@@ -51,8 +50,7 @@ _ANSWER = "Answer:\n"  # the last line of a plain prompt, after which a model wi
 class AttuneBenchTask(Task):
     """The benchmark in one mode: a document is a conversation, its requests are all of its calls. The `metadata` of its
     configuration has `conversations`, `codebook`, `panas_strategy` and `cluster` as for `run` and `score`, `repeats`
-    (the epochs of a conversation), and the model's own arguments. Raises DataError and UsageError.
-    """
+    (the epochs of a conversation), and the model's own arguments. Raises DataError and UsageError."""
 
     VERSION = __version__
     OUTPUT_TYPE = "generate_until"
@@ -238,8 +236,7 @@ def rendered(
     calls: Sequence[Sequence[Message]], template: Callable[..., Any] | None = None, instruction: str = ""
 ) -> list[Any]:
     """The prompts of calls: through a chat template, or as plain text with a line for the answer where there is none.
-    `instruction`: the user's own, before all else. Raises DataError where a template leaves part of a prompt out.
-    """
+    `instruction`: the user's own, before all else. Raises DataError where a template leaves part of a prompt out."""
     before = [instruction.strip()] if instruction.strip() else []
     if template is None:
         return ["\n\n".join([*before, *(each.content.strip() for each in call), _ANSWER]) for call in calls]
