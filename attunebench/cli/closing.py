@@ -37,7 +37,7 @@ def closing_lines(summary: RunSummary, settings: RunSettings) -> list[str]:
     if ended:
         lines.append(f"Calls not answered in full: {', '.join(ended)}.")
     if summary.votes_owed:
-        lines.append(f"{counted(summary.votes_owed, 'judge vote')} owed; the same command asks again.")
+        lines.append(f"{counted(summary.votes_owed, 'judge vote')} pending; rerun the same command to request them.")
     return lines
 
 
@@ -91,7 +91,7 @@ def _made(summary: RunSummary) -> list[str]:
 def _taken(summary: RunSummary) -> list[str]:
     """Calls and tokens, and what came out of the journal."""
     spending = summary.spending
-    again = ((summary.retries, "retry", "retries"), (summary.reasks, "reask", "reasks"))
+    again = ((summary.retries, "retry", "retries"), (summary.reasks, "re-prompt", "re-prompts"))
     parts = [plural(summary.calls, "call") + " answered", *(plural(*each) for each in again if each[0])]
     parts += words.tokens(spending.usage)
     lines = [f"{', '.join(parts)}."] if summary.calls else []

@@ -111,7 +111,7 @@ def _replies(summary: CollectSummary) -> Iterator[str]:
 def _errors(collected: Collected) -> Iterator[str]:
     yield from _reasons("can never be answered, and count as not answered", collected.final)
     yield from _reasons("brought an error; the requests are planned again", collected.later)
-    yield from _reasons("brought an error that has to be mended first", collected.stopped)
+    yield from _reasons("brought an error that has to be fixed first", collected.stopped)
     if collected.adapted:
         yield f"{plural(collected.adapted, 'request')} not taken as it was put, and planned without what was refused."
 

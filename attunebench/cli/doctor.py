@@ -19,7 +19,7 @@ def doctor(
 ) -> None:
     """Say what is installed, which keys a run would find (never the keys), and whether a server answers.
 
-    Sends nothing anywhere, except one GET to --base-url. Exit status 1 where something has to be mended.
+    Sends nothing anywhere, except one GET to --base-url. Exit status 1 if something has to be fixed.
     """
     from attunebench.doctor import examine
 

@@ -72,7 +72,7 @@ def plan(
     """Write what `run` would ask now into files of requests in OpenAI's batch format, which batch services, vLLM and
     others answer. Needs no key and sends nothing; `attune-bench collect` takes the answers.
 
-    Judges and reasks come in later rounds: plan again when answers are collected.
+    Judges and re-prompts come in later rounds: plan again when answers are collected.
     """
     from attunebench import api, eventloop
     from attunebench.backends.providers import unsent

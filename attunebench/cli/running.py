@@ -110,5 +110,5 @@ def show_estimate(
     else:
         typer.echo(
             f"Cost: about {usd(cost[0])}, {usd(cost[1])} with every reply at its limit ({known.source}); "
-            "retries and reasks come on top."
+            "retries and re-prompts come on top."
         )

@@ -93,7 +93,7 @@ _canonical(
 _canonical(
     "holistic_comprehension",
     "Holistic comprehension",
-    "How well the model understands the talk as a whole and the state in which it leaves the person.",
+    "How well the model understands the conversation as a whole and how it leaves the person.",
     "0.4·(panas_baseline_adjusted + 1)/2 + 0.3·mean(q1_goals, q2_clarity, q3_fit, q3_follow_up) + "
     "0.3·four_branch; the first term is 0.5 where no known PANAS side changed.",
 )

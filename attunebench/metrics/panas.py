@@ -21,7 +21,7 @@ _diagnostic = CardMaker(CARDS, status="diagnostic", group="conversation", level=
 
 
 class Change(NamedTuple):
-    """One quantity before and after the talk, and the prediction of the latter."""
+    """One quantity before and after the conversation, and the prediction of the latter."""
 
     pre: float | None
     post: float | None
@@ -53,7 +53,7 @@ def baseline_adjusted(change: Change) -> float | None:
 _canonical(
     "panas_baseline_adjusted",
     "PANAS, baseline-adjusted",
-    "How much better the model foresees the person's mood after the talk than a guess that nothing changed: 0 is no "
+    "How much better the model predicts the person's mood after the conversation than a guess that nothing changed: 0 is no "
     "better, 1 is perfect.",
     "Per side (|post − pre| − |post − predicted|) / |post − pre| clamped to [−1, 1]; undefined where pre or post is "
     "unknown or equal; not answered −1; mean over the defined sides.",
@@ -73,13 +73,13 @@ def nothing_moved(changes: Iterable[Change]) -> bool:
     return bool(known) and all(known)
 
 
-@_diagnostic.of("PANAS totals", "How close the foreseen positive and negative mood totals come to the person's own.")
+@_diagnostic.of("PANAS totals", "How close the predicted positive and negative mood totals come to the person's own.")
 def panas_normalized(sides: Sequence[Change]) -> float | None:
     """1 − mean(|ΔPA|, |ΔNA|)/60 over the sides with truth; a side not answered counts as error 60."""
     return _one_minus_error([(side.post, side.predicted) for side in sides], TOTAL_SPAN)
 
 
-@_diagnostic.of("PANAS items", "How close the foreseen ratings of the twenty single feelings come to the person's own.")
+@_diagnostic.of("PANAS items", "How close the predicted ratings of the twenty feelings come to the person's own.")
 def panas_item_normalized(truth: Mapping[str, float], predicted: Mapping[str, float]) -> float | None:
     """1 − (mean |Δ| over the items of the truth)/6; an item not answered counts 6."""
     return _one_minus_error([(value, predicted.get(item)) for item, value in truth.items()], ITEM_SPAN)
@@ -88,7 +88,7 @@ def panas_item_normalized(truth: Mapping[str, float], predicted: Mapping[str, fl
 _diagnostic(
     "panas_item_baseline_adjusted",
     "PANAS items, baseline-adjusted",
-    "How much better the model foresees the change of each single feeling than a guess that nothing changed.",
+    "How much better the model predicts the change of each feeling than a guess that nothing changed.",
     "panas_baseline_adjusted per item instead of per side, mean over the items that changed.",
     group="diagnostic",
     low=-1.0,

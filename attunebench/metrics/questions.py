@@ -1,4 +1,4 @@
-"""Metrics of the questions about the whole talk: Q1 goals, Q2 clarity, Q3 fit and its follow-up. Source: spec 4.2.
+"""Metrics of the questions about the whole conversation: Q1 goals, Q2 clarity, Q3 fit and its follow-up. Source: spec 4.2.
 
 As `truth` None means no truth; as `predicted` None means not answered: credit 0, also where the truth is empty. An
 empty collection is an answer on both sides. A conversation that was never asked is not passed here.
@@ -23,7 +23,7 @@ _canonical = CardMaker(CARDS, status="canonical", group="conversation", level="c
 _diagnostic = CardMaker(CARDS, status="diagnostic", group="diagnostic", level="conversation", source=OURS)
 
 
-@_canonical.of("Q1 goals", "How well the model knows what the person was looking for in the talk.")
+@_canonical.of("Q1 goals", "How well the model knows what the person was looking for in the conversation.")
 def q1_goals(truth: Collection[str] | None, predicted: Collection[str] | None) -> float | None:
     """Selected options in common / options selected by either; both empty 1; not answered 0."""
     if not truth or not predicted:
@@ -97,7 +97,7 @@ def _order(options: tuple[str, ...]) -> dict[str, int]:
 _diagnostic(
     "q3_follow_up_asked",
     "Q3 follow-up, where something felt off",
-    "How well the model names what felt off, over only those talks where something did.",
+    "How well the model names what felt off, over only those conversations where something did.",
     "q3_follow_up over the conversations whose truth is not empty.",
     group="conversation",
 )

@@ -1,4 +1,4 @@
-"""How much was answered, refused and mended: a formatting problem must not pass for a lack of empathy.
+"""How much was answered, refused and repaired: a formatting problem must not count as a lack of empathy.
 
 All three are ratios of sums over calls: several conversations are summed before they are divided.
 """
@@ -52,6 +52,6 @@ _alongside(
     "mended_rate",
     "Mended",
     "How many of the answers were not valid JSON and had to be repaired before they could be read.",
-    "Calls with a mended answer / calls made.",
+    "Calls with a repaired answer / calls made.",
     higher_is_better=False,
 )

@@ -16,7 +16,7 @@ from attunebench.reports.rows import BLOCKS, pooled_rows, rows_of, stands_beside
 _INSTRUMENTS = {
     "moodShiftTags": ("the emotions tagged in each turn", ("emotion_", "neutral_")),
     "binaryJudgements": ("the yes/no judgements of each reply", ("binary_",)),
-    "postPanas": ("the mood after the talk", ("panas_",)),
+    "postPanas": ("the mood after the conversation", ("panas_",)),
     "draftsAndPairwise": (
         "drafted replies and the choice between replies",
         ("pairwise_", "kendall_", "draft_", "response_", "bertscore_"),

@@ -23,7 +23,10 @@ _FINE = ("ratio", "standard deviations")
 SECTIONS = {
     "pillar": ("Composite and pillars", "The one overall score (0–100) and the three pillars (0–1) that make it."),
     "turn": ("Turn by turn", "Agreement with the person's own labels of each turn, averaged over a conversation."),
-    "conversation": ("Conversation-wide", "Agreement with what the person said after the talk about the whole of it."),
+    "conversation": (
+        "Conversation-wide",
+        "Agreement with what the person said about the whole conversation afterwards.",
+    ),
     "draft": ("Drafted replies", "The replies that the model wrote itself. Not part of the Composite."),
     "diagnostic": ("Diagnostics", "Helps to see why a score is as it is. Not part of the Composite."),
     "released": ("Released scorer only", "What only the released scorer computes. Not part of the Composite."),

@@ -37,7 +37,7 @@ FAMILIES = (
     Family("pillars", "Pillars", tuple(c.id for c in REGISTRY.values() if c.group == "pillar" and c.id != "composite")),
     *(
         Family(name, title, tuple(c.id for c in REGISTRY.values() if c.group == group and c.status == "canonical"))
-        for name, title, group in (("turn", "Turn by turn", "turn"), ("talk", "Whole talk", "conversation"))
+        for name, title, group in (("turn", "Turn by turn", "turn"), ("talk", "Whole conversation", "conversation"))
     ),
 )
 """The tables without `--metric`."""

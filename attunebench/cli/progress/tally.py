@@ -119,7 +119,7 @@ class Tally(Observer):
 
     @property
     def replies(self) -> int:
-        """What servers have answered so far, reasks included."""
+        """What servers have answered so far, re-prompts included."""
         return self.plan.spending.model.replies + self.plan.spending.judges.replies if self.plan else 0
 
     def sample(self) -> None:

@@ -99,8 +99,8 @@ def money(tally: Tally) -> str:
 
 
 def troubles(tally: Tally) -> list[str]:
-    """Retries, reasks and skipped conversations, as far as there are any, and the reason of the last retry."""
-    words = (("retry", "retries"), ("reask", "reasks"), ("skipped", "skipped"))
+    """Retries, re-prompts and skipped conversations, as far as there are any, and the reason of the last retry."""
+    words = (("retry", "retries"), ("re-prompt", "re-prompts"), ("skipped", "skipped"))
     counts = (tally.retries, tally.reasks, tally.skips)
     last = [f"last: {reason(tally.last_reason)}"] if tally.last_reason else []
     return [plural(count, *word) for count, word in zip(counts, words, strict=True) if count] + last

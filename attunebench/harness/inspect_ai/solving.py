@@ -108,7 +108,7 @@ class ConversationSolver:
             call, model = asked.call, models[asked.who]
             outcome: Reply | ItemError
             try:
-                async with span(f"{call.id}{f' (reask {asked.number})' if asked.number else ''}"):
+                async with span(f"{call.id}{f' (re-prompt {asked.number})' if asked.number else ''}"):
                     outcome = await self.reply(model, asked, study.settings, job.context)
             except ItemError as error:
                 outcome = error

@@ -40,7 +40,12 @@ class Profile(NamedTuple):
 
 
 _KINDS = {"model": "", "human": "person", "baseline": "built-in baseline", "oracle": "answers from the labels"}
-_HEADS = {"pillar": "Overall", "turn": "Turn by turn", "conversation": "About the whole talk", "draft": "Own replies"}
+_HEADS = {
+    "pillar": "Overall",
+    "turn": "Turn by turn",
+    "conversation": "About the whole conversation",
+    "draft": "Own replies",
+}
 
 
 def profiles(
