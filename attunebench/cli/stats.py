@@ -53,7 +53,7 @@ def stats(
     shown: dict[str, Any],
 ) -> None:
     """Look up a model: every metric with n, mean, interval and spread, its best and worst conversations with their
-    result files, what was answered, repaired and refused, cost, time and tokens, who served it, and with which settings.
+    result files, what was answered, repaired and refused, cost, time and tokens, who served it, with which settings.
 
     Needs no network and asks no model.
     """

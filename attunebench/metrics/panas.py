@@ -53,8 +53,8 @@ def baseline_adjusted(change: Change) -> float | None:
 _canonical(
     "panas_baseline_adjusted",
     "PANAS, baseline-adjusted",
-    "How much better the model predicts the person's mood after the conversation than a guess that nothing changed: 0 is no "
-    "better, 1 is perfect.",
+    "How much better the model predicts the person's mood after the conversation than a guess that nothing changed: 0 "
+    "is no better, 1 is perfect.",
     "Per side (|post − pre| − |post − predicted|) / |post − pre| clamped to [−1, 1]; undefined where pre or post is "
     "unknown or equal; not answered −1; mean over the defined sides.",
     low=-1.0,

@@ -1,4 +1,4 @@
-"""Metrics of the questions about the whole conversation: Q1 goals, Q2 clarity, Q3 fit and its follow-up. Source: spec 4.2.
+"""The questions about the whole conversation: Q1 goals, Q2 clarity, Q3 fit and its follow-up. Source: spec 4.2.
 
 As `truth` None means no truth; as `predicted` None means not answered: credit 0, also where the truth is empty. An
 empty collection is an answer on both sides. A conversation that was never asked is not passed here.

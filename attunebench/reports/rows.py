@@ -25,7 +25,7 @@ SECTIONS = {
     "turn": ("Turn by turn", "Agreement with the person's own labels of each turn, averaged over a conversation."),
     "conversation": (
         "Conversation-wide",
-        "Agreement with what the person said about the whole conversation afterwards.",
+        "Agreement with the person's answers about the whole conversation.",
     ),
     "draft": ("Drafted replies", "The replies that the model wrote itself. Not part of the Composite."),
     "diagnostic": ("Diagnostics", "Helps to see why a score is as it is. Not part of the Composite."),

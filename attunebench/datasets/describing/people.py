@@ -151,8 +151,8 @@ def affect(data: Data) -> Analysis:
         shows=f"{'; '.join(changes)}." if changes else "",
         tables=(totals, _items(data)),
         notes=("Totals run from 10 to 70 here (items 1–7). Published norms are for items 1–5 and do not apply.",),
-        cannot="No change can be attributed to the conversation: there is no control group without one. Positive and negative affect are two "
-        "scales, not the ends of one.",
+        cannot="No change can be attributed to the conversation: there is no control group without one. Positive and "
+        "negative affect are two scales, not the ends of one.",
     )
 
 
