@@ -52,7 +52,7 @@ def varied_text(asked: Asked, schema: Mapping[str, Any] | None = None) -> str:
     """A complete answer that no other prompt gets, but for a re-prompt of the same; to `schema` where the request has
     none."""
     salt = _digest(first_ask(asked.prompt)).hex()
-    return json.dumps(filled(asked.schema or schema or {}, salt=salt), ensure_ascii=False)
+    return json.dumps(filled(asked.schema or schema or {}, salt=salt, most=6), ensure_ascii=False)
 
 
 def first_ask(prompt: str) -> str:
@@ -63,20 +63,22 @@ def first_ask(prompt: str) -> str:
     return prompt[:place] if is_reask else prompt
 
 
-def filled(schema: Mapping[str, Any], path: str = "", salt: str = "") -> Any:
+def filled(schema: Mapping[str, Any], path: str = "", salt: str = "", most: int = 7) -> Any:
     """A value that fits the schema, the same at every call: closed choices vary with the place they stand in.
 
-    With a `salt` ratings and texts vary too, and everything varies with the salt.
+    With a `salt` ratings (1 to `most`: a change of the mood is 6 at most) and texts vary too, and everything varies
+    with the salt.
     """
     if "enum" in schema:
         return schema["enum"][_draw(path, salt) % len(schema["enum"])]
     kind = schema.get("type")
     if kind == "object":
-        return {name: filled(inner, f"{path}.{name}", salt) for name, inner in schema.get("properties", {}).items()}
+        inner = schema.get("properties", {})
+        return {name: filled(each, f"{path}.{name}", salt, most) for name, each in inner.items()}
     if kind == "array":
-        return [filled(schema["items"], f"{path}[]", salt)]
+        return [filled(schema["items"], f"{path}[]", salt, most)]
     if kind in ("integer", "number"):
-        return 1 + _draw(path, salt) % 6 if salt else 4
+        return 1 + _draw(path, salt) % most if salt else 4
     if kind == "boolean":
         return True
     return f"{SAID} ({salt})" if salt else SAID
