@@ -78,8 +78,7 @@ def plan(
     from attunebench.backends.providers import unsent
     from attunebench.batches.requests import Limits, Origin
     from attunebench.cli import running
-    from attunebench.runner import estimate_run
-    from attunebench.runner.pricing import prices_of
+    from attunebench.runner.pricing import estimate_run, prices_of
 
     asked = model_settings(provider, model, em["base_url"], None)
     settings = run_settings(asked, judges, modes=modes_of(context, modes), output=results, **values)

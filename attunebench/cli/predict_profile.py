@@ -76,7 +76,7 @@ def predict_profile(
     loaded, book = running.load(where, None, skip_invalid=skip_invalid, quiet=quiet)
     if dry_run:
         from attunebench.profiles import ProfileTask
-        from attunebench.runner import estimate_run, known_prices
+        from attunebench.runner.pricing import estimate_run, known_prices
 
         estimate = estimate_run(loaded.conversations, settings, book, ProfileTask())
         running.show_estimate(estimate, settings, known_prices(settings), jobs="conversations")

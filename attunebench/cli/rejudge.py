@@ -151,7 +151,7 @@ def _refuse_unknown(names: Sequence[str], ballots: Ballots) -> None:
 
 def _estimate(settings: RunSettings, loaded: ConversationSet, book: Codebook, narrow: Mapping[str, Any]) -> None:
     from attunebench.cli.running import show_estimate
-    from attunebench.runner import known_prices
+    from attunebench.runner.pricing import known_prices
     from attunebench.runner.rejudge import estimate_rejudge
 
     estimate = estimate_rejudge(loaded.conversations, settings, book, **narrow)

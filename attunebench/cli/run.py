@@ -31,7 +31,8 @@ from attunebench.cli.asking import (
 )
 from attunebench.cli.options import flag, options_of, with_options
 from attunebench.errors import UsageError
-from attunebench.runner.settings import RunSettings, option
+from attunebench.options import option
+from attunebench.runner.settings import RunSettings
 from attunebench.text import printable
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
     from attunebench.batches.requests import Origin
     from attunebench.codebook import Codebook
     from attunebench.conversations import ConversationSet
-    from attunebench.runner import Estimate, KnownPrices, RunSummary
+    from attunebench.runner import RunSummary
+    from attunebench.runner.pricing import Estimate, KnownPrices
 
 
 class Means(BaseModel):
@@ -120,7 +122,7 @@ def run(
     """
     from attunebench.cli import running
     from attunebench.cli.emitting import say
-    from attunebench.runner import estimate_run, known_prices
+    from attunebench.runner.pricing import estimate_run, known_prices
 
     asked = model_settings(provider, model, em["base_url"], em.get("api_key"))
     settings = run_settings(asked, judges, modes=modes_of(context, modes), output=output, **values)

@@ -19,8 +19,8 @@ from attunebench.cli.loading import load
 from attunebench.cli.progress import shown
 from attunebench.codebook import Codebook
 from attunebench.conversations import ConversationSet
-from attunebench.runner import Estimate, KnownPrices, RunSettings, RunSummary
-from attunebench.runner.pricing import options_for_prices
+from attunebench.runner import RunSettings, RunSummary
+from attunebench.runner.pricing import Estimate, KnownPrices, options_for_prices
 from attunebench.text import printable
 
 __all__ = ["ask", "leave", "load", "run_again", "say_how_it_ended", "scoring", "show_estimate"]

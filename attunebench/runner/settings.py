@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,33 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 from attunebench.errors import UsageError
 from attunebench.judging import JUDGE_SCALE, UNNAMED_SCALE, JudgeScale
+from attunebench.options import OF_A_SEED, option, price, rare
 from attunebench.protocol.calls import Mode, PanasStrategy
 
 Structured = Literal["auto", "schema", "object", "text"]
 RESULTS = "the results"  # in place of a provider: the drafts are there, and the evaluated model is not asked
 _OF_A_REQUEST = ("temperature", "max_tokens", "structured", "seed")
-
-
-def option(
-    default: Any,
-    help: str,
-    panel: str,
-    *,
-    rare: bool = False,
-    metavar: str | None = None,
-    shown: str | None = None,
-    **bounds: Any,
-) -> Any:
-    """A field that is also an option of every command that asks models: this is its one declaration.
-
-    `help` and `panel` are what `--help` says of it and among which others; `rare` ones are shown by `--help-all`.
-    `shown` describes the default where None says too little.
-    """
-    extra: dict[str, Any] = {"panel": panel, "rare": rare, "metavar": metavar, "shown": shown}
-    return Field(default=default, description=help, json_schema_extra=extra, **bounds)
-
-
-_price = partial(option, None, panel="Limits and cost", metavar="USD", shown="listed", ge=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,80 +64,59 @@ class RunSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), allow_inf_nan=False)
 
-    em: ModelSettings
-    """The evaluated model."""
-    judges: tuple[ModelSettings, ...] = ()
-    """Further models that rate the drafts; none by default."""
+    em: ModelSettings  # the evaluated model
+    judges: tuple[ModelSettings, ...] = ()  # further models, which rate the drafts
     modes: tuple[Mode, ...] = ("default",)
-    output: Path = Path("results")
-    """Folder of the result files."""
-    temperature: float | None = option(0.0, "Sampling temperature.", "Model", ge=0)
-    """None leaves it to the server."""
+    output: Path = Path("results")  # folder of the result files
+    temperature: float | None = option(0.0, "Sampling temperature.", "Model", ge=0)  # None leaves it to the server
     max_tokens: int = option(4096, "Tokens of one reply.", "Model", gt=0, le=1_000_000_000)
-    structured: Structured = option(
+    structured: Structured = rare(
         "auto",
         "How answers are held to their format: schema (strictly), object (any JSON), text (by the prompt alone), or "
         "auto (the strictest of these that the server accepts).",
         "Model",
-        rare=True,
     )
-    # Larger seeds could not be read back from a result file.
-    seed: int | None = option(
-        None, "Passed to the server, which may ignore it.", "Model", rare=True, shown="none", ge=-(2**63), lt=2**63
-    )
-    judge_scale: JudgeScale | None = option(
+    seed: int | None = rare(None, "Passed to the server, which may ignore it.", "Model", shown="none", **OF_A_SEED)
+    judge_scale: JudgeScale | None = rare(
         None,
         "What the judges' ratings from 1 to 7 mean: quality (of the draft), or relative to the human-edited reply (4: "
         "as good). The two are never averaged.",
         "Judges",
-        rare=True,
         metavar="SCALE",
         shown="the scale of the votes in the results folder, else quality",
     )
-    panas_strategy: PanasStrategy = option(
+    panas_strategy: PanasStrategy = rare(
         "absolute",
         "The mood question: absolute (predict the mood after the conversation), delta (predict its change), blind or "
         "blind_delta (the same without being shown the mood before).",
         "What is asked",
-        rare=True,
     )
-    limit: int | None = option(
-        None, "Only the first N conversations: a fair sample.", "What is asked", metavar="N", gt=0
-    )
-    order_seed: int = option(
-        0,
-        "Seed of the order, which is random and stratified by topic and diagnosis.",
-        "What is asked",
-        rare=True,
-        ge=-(2**63),
-        lt=2**63,
+    limit: int | None = option(None, "The first N conversations: a fair sample.", "What is asked", metavar="N", gt=0)
+    order_seed: int = rare(
+        0, "Seed of the order, which is random and stratified by topic and diagnosis.", "What is asked", **OF_A_SEED
     )
     max_cost: float | None = option(
         None, "Stop before this run costs more (exit status 3).", "Limits and cost", metavar="USD", gt=0
     )
-    price_in: float | None = _price("Price of 1M prompt tokens.")
-    price_out: float | None = _price("Price of 1M completion tokens.")
-    judge_price_in: float | None = _price("The judges' price of 1M prompt tokens.", rare=True)
-    judge_price_out: float | None = _price("The judges' price of 1M completion tokens.", rare=True)
-    call_timeout: float = option(120.0, "Seconds for one try of a call.", "Limits and cost", rare=True, gt=0)
-    total_timeout: float = Field(default=600.0, gt=0)
-    """Seconds for one request with all its tries and waits; a re-prompt is a request of its own."""
-    max_tries: int = Field(default=8, gt=0)
-    """Tries of one call against transient trouble."""
-    replace: bool = option(False, "Redo results made with other settings.", "Resuming")
-    """Those of the same settings stay."""
+    price_in: float | None = price("Price of 1M prompt tokens.")
+    price_out: float | None = price("Price of 1M completion tokens.")
+    judge_price_in: float | None = price("The judges' price of 1M prompt tokens.", rare=True)
+    judge_price_out: float | None = price("The judges' price of 1M completion tokens.", rare=True)
+    call_timeout: float = rare(120.0, "Seconds for one try of a call.", "Limits and cost", gt=0)
+    total_timeout: float = Field(default=600.0, gt=0)  # seconds for one request (a re-prompt is another), tries included
+    max_tries: int = Field(default=8, gt=0)  # of one call, against transient trouble
+    replace: bool = option(False, "Redo results made with other settings.", "Resuming")  # those of the same stay
     retry_unanswered: bool = option(False, "Ask again what a model left unanswered for good.", "Resuming")
-    max_reasks: int = option(2, "Re-prompts after an unusable reply.", "Resuming", rare=True, ge=0)
+    max_reasks: int = rare(2, "Re-prompts after an unusable reply.", "Resuming", ge=0)
     # Over all conversations, and fewer where the server wants it.
     concurrency: int = option(16, "Calls in flight to one model.", "Parallel", gt=0, le=10_000)
     rpm: float | None = option(None, "Requests per minute to one model.", "Parallel", gt=0)
     tpm: float | None = option(None, "Tokens per minute to one model.", "Parallel", gt=0)
-    shard: Shard | None = option(
+    shard: Shard | None = rare(
         None,
         "Only the I-th of N parts of the run, for job arrays: all parts with the same other options and the same "
         "output folder, at once or one after the other.",
         "Parallel",
-        rare=True,
         metavar="I/N",
     )
 

@@ -13,7 +13,8 @@ from factory import write_conversations
 from attunebench.backends.prices import Prices
 from attunebench.batches.pending import batch_prices
 from attunebench.errors import ConfigurationError, UsageError
-from attunebench.runner import KnownPrices, ModelSettings
+from attunebench.runner import ModelSettings
+from attunebench.runner.pricing import KnownPrices
 
 PRICES = {"price_in": 2.0, "price_out": 8.0}
 

@@ -10,8 +10,8 @@ from talks import talk
 from attunebench.backends.prices import Prices
 from attunebench.codebook import default_codebook
 from attunebench.protocol.plan import plan_conversation
-from attunebench.runner import Estimate, ModelSettings, RunSettings, estimate_run
-from attunebench.runner.pricing import CHARACTERS_PER_TOKEN, EXPECTED_REPLY, WORST
+from attunebench.runner import ModelSettings, RunSettings
+from attunebench.runner.pricing import CHARACTERS_PER_TOKEN, EXPECTED_REPLY, WORST, Estimate, estimate_run
 
 BOOK = default_codebook()
 TALKS = [talk(1), talk(2)]

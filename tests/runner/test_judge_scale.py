@@ -14,7 +14,8 @@ from pydantic import SecretStr
 
 import attunebench
 from attunebench.errors import DataError
-from attunebench.runner import ModelSettings, Observer, RunSettings, RunSummary, estimate_run
+from attunebench.runner import ModelSettings, Observer, RunSettings, RunSummary
+from attunebench.runner.pricing import estimate_run
 from attunebench.runner.rejudge import estimate_rejudge, rejudge_settings
 from attunebench.selftest.server import FakeServer
 

@@ -9,7 +9,8 @@ from pydantic import SecretStr
 
 from attunebench.backends.prices import Prices
 from attunebench.errors import UsageError
-from attunebench.runner import KnownPrices, ModelSettings, RunSettings, known_prices
+from attunebench.runner import ModelSettings, RunSettings
+from attunebench.runner.pricing import KnownPrices, known_prices
 from attunebench.runner.settings import RESULTS
 from attunebench.selftest.server import FakeServer
 

@@ -22,7 +22,8 @@ import attunebench
 from attunebench.codebook import default_codebook
 from attunebench.errors import DataError
 from attunebench.journal import Journal, claim
-from attunebench.runner import ModelSettings, Observer, RunSettings, RunSummary, estimate_run
+from attunebench.runner import ModelSettings, Observer, RunSettings, RunSummary
+from attunebench.runner.pricing import estimate_run
 from attunebench.runner.settings import Shard
 from attunebench.selftest.server import FakeServer, Status
 
