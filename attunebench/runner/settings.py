@@ -103,7 +103,7 @@ class RunSettings(BaseModel):
     judge_price_in: float | None = price("The judges' price of 1M prompt tokens.", rare=True)
     judge_price_out: float | None = price("The judges' price of 1M completion tokens.", rare=True)
     call_timeout: float = rare(120.0, "Seconds for one try of a call.", "Limits and cost", gt=0)
-    total_timeout: float = Field(default=600.0, gt=0)  # seconds for one request (a re-prompt is another), tries included
+    total_timeout: float = Field(default=600.0, gt=0)  # seconds for one request (a re-prompt is another) and its tries
     max_tries: int = Field(default=8, gt=0)  # of one call, against transient trouble
     replace: bool = option(False, "Redo results made with other settings.", "Resuming")  # those of the same stay
     retry_unanswered: bool = option(False, "Ask again what a model left unanswered for good.", "Resuming")
