@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -84,9 +83,12 @@ def _read_quickly(data: bytes) -> Any:
     # A key that stands in one object twice takes its colon along; only an escaped colon could make up for it.
     if data.count(b":") != orjson.dumps(value).count(b":") or (b"\\" in data and b"\\u003" in data):
         raise ValueError
-    digits = data.translate(_DIGITS_AS_0)
-    if _BEYOND_64_BITS in digits and re.search(rb"(?<![.0])0{19}", digits):
-        raise ValueError
+    digits, start = data.translate(_DIGITS_AS_0), 0
+    while (start := digits.find(_BEYOND_64_BITS, start)) >= 0:
+        if digits[max(start - 1, 0)] != ord("."):  # behind a point they are digits of a fraction
+            raise ValueError
+        while digits.startswith(b"0", start):
+            start += 1
     return value
 
 

@@ -71,10 +71,9 @@ class View(Sampling):
         """Sum and number of the defined values of each conversation's turns: from (turns, …) two (conversations, …)."""
         rows = self.study.clusters_of_turns()
         defined = ~np.isnan(table)
-        sums, counts = (np.zeros((len(self.study.ids), *table.shape[1:])) for _ in range(2))
-        np.add.at(sums, rows, np.where(defined, table, 0.0))
-        np.add.at(counts, rows, defined)
-        return sums, counts
+        count = len(self.study.ids)
+        sums = bootstrap.sum_by_cluster(np.where(defined, table, 0.0), rows, count)
+        return sums, bootstrap.sum_by_cluster(defined, rows, count)
 
     def thirds(self, table: Floats) -> tuple[Floats, Floats]:
         """The same for each third of a conversation: two (conversations, 3, …). Under three turns there are none."""

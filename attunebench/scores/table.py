@@ -21,12 +21,13 @@ from attunebench.scores.schema import TRUTH_OF_BLOCK as TRUTH_OF_BLOCK
 from attunebench.scores.schema import Block as Block
 from attunebench.scores.schema import ConversationEntry, GroundTruthEntry, TurnEntry
 from attunebench.scores.schema import Side as Side
+from attunebench.statistics.bootstrap import Floats as Floats
+from attunebench.statistics.bootstrap import Labels as Labels
+from attunebench.statistics.bootstrap import sum_by_cluster
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = NDArray[np.float64]
-Labels = NDArray[np.intp]
 Kind = Literal["model", "human", "baseline", "oracle"]
 
 
@@ -388,9 +389,7 @@ def _matrix(given: Iterable[tuple[Hashable, Mapping[str, float | None]]]) -> _Ma
 def _averaged(values: Floats, places: Labels, rows: int) -> Floats:
     """The mean of the defined values that go to each of `rows` rows: (rows, columns), NaN where there are none."""
     defined = ~np.isnan(values)
-    sums, counts = np.zeros((rows, values.shape[1])), np.zeros((rows, values.shape[1]))
-    np.add.at(sums, places, np.where(defined, values, 0.0))
-    np.add.at(counts, places, defined)
+    sums, counts = (sum_by_cluster(part, places, rows) for part in (np.where(defined, values, 0.0), defined))
     with np.errstate(invalid="ignore"):
         means: Floats = np.where(counts > 0, sums / counts, np.nan)
     return means

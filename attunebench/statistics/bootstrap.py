@@ -232,14 +232,16 @@ def mean_as_ratio(values: Floats) -> tuple[Floats, Floats]:
     return np.where(defined, values, 0.0), defined.astype(np.float64)
 
 
-def sum_by_cluster(values: Floats, clusters: Labels | None) -> Floats:
-    """Column sums over the rows of each cluster: (clusters, columns); the rows themselves without clusters."""
+def sum_by_cluster(values: Floats, clusters: Labels | None, count: int | None = None) -> Floats:
+    """Sums over the rows of each cluster: (`count` or as many clusters as there are labels, …); the rows themselves
+    without clusters."""
     if clusters is None:
         return values
-    count, columns = int(clusters.max(initial=-1)) + 1, values.shape[1]
+    shape = (int(clusters.max(initial=-1)) + 1 if count is None else count, *values.shape[1:])
+    columns = int(np.prod(shape[1:]))
     places = clusters[:, None] * columns + np.arange(columns)
-    sums = np.bincount(places.ravel(), values.ravel(), minlength=count * columns)
-    return np.asarray(sums.reshape(count, columns), dtype=np.float64)
+    sums = np.bincount(places.ravel(), values.ravel(), minlength=shape[0] * columns)
+    return np.asarray(sums.reshape(shape), dtype=np.float64)
 
 
 def _defined(denominators: Floats, clusters: Labels | None) -> NDArray[np.int64]:
