@@ -111,7 +111,7 @@ def analyse(subject: Subject) -> Analysis:
             "ET emotion_tracking, EQ evaluation_quality, HC holistic_comprehension, each from 0 to 1.",
             "The published README leaves the draft judge out of the Composite, and so does `composite`; one published "
             "figure implies that it was once part of it.",
-            judges_text(study) if judged else "No draft was judged here, so the last variant has no value.",
+            judges_text(study) if judged else "The variant with the draft judge is left out: no draft was judged.",
         ),
     )
 

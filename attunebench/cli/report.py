@@ -131,8 +131,13 @@ def report(
 def _read(sources: Sequence[Path]) -> Scores:
     from attunebench.reports.merging import merged_scores
     from attunebench.scores import read_scores
+    from attunebench.scores.checks import require_shape
 
-    return merged_scores([read_scores(source) for source in sources], [str(source) for source in sources])
+    parts, names = [read_scores(source) for source in sources], [str(source) for source in sources]
+    if len(parts) > 1:  # so that the sentence names the file
+        for part, name in zip(parts, names, strict=True):
+            require_shape(part, name)
+    return merged_scores(parts, names)
 
 
 def _page(

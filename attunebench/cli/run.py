@@ -52,7 +52,7 @@ class Means(BaseModel):
     model_config = ConfigDict(allow_inf_nan=False)
 
     executor: Literal["here", "ray"] = option(
-        "here", "Who does the run: this process, or workers on a Ray cluster (extra `ray`).", "Parallel", rare=True
+        "here", "Where calls are made: this process, or workers on a Ray cluster (extra `ray`).", "Parallel", rare=True
     )
     ray_address: str | None = option(
         None,
@@ -73,7 +73,7 @@ class Means(BaseModel):
     cancel: bool = option(
         False, "Cancel what is under way, collect what is done of it, send nothing new.", "Batch", rare=True
     )
-    poll_interval: float = option(60.0, "Seconds between two looks at a batch.", "Batch", rare=True, metavar="S", ge=0)
+    poll_interval: float = option(60.0, "Seconds between checks of a batch.", "Batch", rare=True, metavar="S", ge=0)
     batch_discount: float | None = option(
         None,
         "The share of the price that a batch saves, such as 0.5.",
@@ -116,7 +116,7 @@ def run(
     values: dict[str, Any],
     means: dict[str, Any],
 ) -> None:
-    """Ask a model what the participants felt, saw and preferred.
+    """Evaluate a model on a folder of conversations.
 
     Writes one result file per conversation and mode. Rerun to resume.
     """

@@ -95,7 +95,8 @@ def pairs(study: ScoreTable, metric_id: str, settings: Settings | None = None) -
 @lru_cache(maxsize=32)  # several analyses test the same pairs
 def _tested(table: bytes, labels: bytes, size: int, settings: Settings) -> tuple[Any, ...]:
     """What follows `alpha` in a `PairTable`, of values (conversations, groups) and the participants of the rows."""
-    values, people = np.frombuffer(table).reshape(-1, size), np.frombuffer(labels, dtype=np.intp)
+    people = np.frombuffer(labels, dtype=np.intp)
+    values = np.frombuffer(table).reshape(len(people), size)
     first, second = np.triu_indices(size, 1)
     of = len(first)
     if not of:  # nothing to test: a pair of nobody, which no entry of the table shows

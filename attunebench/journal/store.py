@@ -155,8 +155,7 @@ class Journal:
 
 
 class _Writer:
-    """The one thread that writes: all that waits goes into one commit, so that one flush to disk serves many, and one
-    call into the event loop tells all who wait for it."""
+    """The one thread that writes: all that waits goes into one commit, and one call into the event loop tells all."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -166,9 +165,10 @@ class _Writer:
             self._connection = writing(path)
             # Write once before the first request is sent: SQLite opens its files, and an unwritable disk is noticed.
             self._connection.execute(f"PRAGMA user_version = {FORMAT}")
-        except sqlite3.Error as error:
+            self._thread = ThreadPoolExecutor(1, "journal")
+            self._thread.submit(self._commit).result()  # starts it: no reply may be bought that cannot be kept
+        except (sqlite3.Error, RuntimeError) as error:
             raise unusable(path, str(error)) from error
-        self._thread = ThreadPoolExecutor(1, "journal")
 
     def written(self, sql: str, row: Sequence[Any]) -> asyncio.Future[None]:
         """Done when the row is on the disk, where it gets even if that is cancelled."""
@@ -187,6 +187,7 @@ class _Writer:
 
     def close(self) -> None:
         self._thread.shutdown()
+        self._commit()  # what an interrupt kept from the thread
         with suppress(sqlite3.Error):
             if is_shared(self.path):
                 self._connection.execute("PRAGMA journal_mode = DELETE")  # leaves no empty log beside the file
@@ -213,10 +214,7 @@ class _Writer:
 
 def _settle(futures: Sequence[asyncio.Future[None]], failure: DataError | None) -> None:
     for written in (one for one in futures if not one.done()):  # the others were cancelled
-        if failure is None:
-            written.set_result(None)
-        else:
-            written.set_exception(failure)
+        written.set_exception(failure) if failure else written.set_result(None)
 
 
 def _one_of(hashes: Sequence[str]) -> str:

@@ -181,7 +181,7 @@ class Report:
 def validated(scores: Mapping[str, Any]) -> Mapping[str, Any]:
     """The scores, which fit their schema and hold aggregates; DataError for any others."""
     scores = {"metadata": {}, "conversations": [], "aggregates": [], **scores}
-    require_shape(scores, "The scores")
+    require_shape(scores, "The scores file")
     if not scores["aggregates"]:
         raise DataError("The scores hold no aggregates, so there is nothing to report; run `attune-bench score` again.")
     return scores

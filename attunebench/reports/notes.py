@@ -81,9 +81,10 @@ def judges_of(groups: Iterable[Group]) -> str:
     """Who judged the drafts, in a sentence; to stand wherever a judge's score stands."""
     by_judges: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for group in groups:
-        by_judges[group.judges].append(group.name)
-    if len(by_judges) == 1:
-        judges = next(iter(by_judges))
+        if "draft_judge" in group.values and group.values["draft_judge"].n:
+            by_judges[group.judges].append(group.name)
+    if len(by_judges) < 2:
+        judges = next(iter(by_judges), ())
         return f"Judged by {', '.join(judges)}." if judges else "The scores do not say who judged."
     parts = [f"{', '.join(judges) or 'no judge named'} for {listed(names)}" for judges, names in by_judges.items()]
     return f"DIFFERENT JUDGES OR SCALES, so these numbers are not comparable with each other: {'; '.join(parts)}."

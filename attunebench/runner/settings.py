@@ -54,7 +54,7 @@ class ModelSettings(BaseModel):
     model: str
     """The provider's name of the model; the baseline's name for `baseline`."""
     base_url: str | None = option(None, "Server address, e.g. http://localhost:8000/v1.", "Model", metavar="URL")
-    api_key: SecretStr | None = option(None, "API key. The environment is the safer place.", "Model", metavar="KEY")
+    api_key: SecretStr | None = option(None, "API key; prefer the environment variable.", "Model", metavar="KEY")
     client: Any = Field(default=None, exclude=True, repr=False)
     """A client of the user's, which sends in place of this package's own: see `attunebench.run`."""
 
@@ -69,10 +69,10 @@ class RunSettings(BaseModel):
     modes: tuple[Mode, ...] = ("default",)
     output: Path = Path("results")  # folder of the result files
     temperature: float | None = option(0.0, "Sampling temperature.", "Model", ge=0)  # None leaves it to the server
-    max_tokens: int = option(4096, "Tokens of one reply.", "Model", gt=0, le=1_000_000_000)
+    max_tokens: int = option(4096, "Maximum tokens per reply.", "Model", gt=0, le=1_000_000_000)
     structured: Structured = rare(
         "auto",
-        "How answers are held to their format: schema (strictly), object (any JSON), text (by the prompt alone), or "
+        "How the answer format is enforced: schema (strictly), object (any JSON), text (by the prompt alone), or "
         "auto (the strictest of these that the server accepts).",
         "Model",
     )
@@ -102,11 +102,11 @@ class RunSettings(BaseModel):
     price_out: float | None = price("Price of 1M completion tokens.")
     judge_price_in: float | None = price("The judges' price of 1M prompt tokens.", rare=True)
     judge_price_out: float | None = price("The judges' price of 1M completion tokens.", rare=True)
-    call_timeout: float = rare(120.0, "Seconds for one try of a call.", "Limits and cost", gt=0)
+    call_timeout: float = rare(120.0, "Timeout per attempt, in seconds.", "Limits and cost", gt=0)
     total_timeout: float = Field(default=600.0, gt=0)  # seconds for one request (a re-prompt is another) and its tries
     max_tries: int = Field(default=8, gt=0)  # of one call, against transient trouble
     replace: bool = option(False, "Redo results made with other settings.", "Resuming")  # those of the same stay
-    retry_unanswered: bool = option(False, "Ask again what a model left unanswered for good.", "Resuming")
+    retry_unanswered: bool = option(False, "Retry items that stayed unanswered after all re-prompts.", "Resuming")
     max_reasks: int = rare(2, "Re-prompts after an unusable reply.", "Resuming", ge=0)
     # Over all conversations, and fewer where the server wants it.
     concurrency: int = option(16, "Calls in flight to one model.", "Parallel", gt=0, le=10_000)

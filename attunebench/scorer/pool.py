@@ -10,11 +10,12 @@ import gc
 import os
 import signal
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,7 +29,7 @@ from attunebench.scores.files import line_of
 from attunebench.scores.schema import Aggregate
 
 if TYPE_CHECKING:
-    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures import Future, ProcessPoolExecutor
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
@@ -71,6 +72,7 @@ class Scorers:
         self._set = [name for name in _THREADS if processes > 1 and name not in os.environ]
         os.environ.update(dict.fromkeys(self._set, "1"))
         self._executor = _executor(task, processes) if processes > 1 else None
+        self._ahead = processes * _AHEAD
 
     def __enter__(self) -> Scorers:
         return self
@@ -95,7 +97,7 @@ class Scorers:
         made: Iterator[Made] = iter(())
         if self._executor is not None:
             with suppress(OSError, RuntimeError):  # no process can be started, or one has died
-                made = self._executor.map(partial(_in_process, work), items)
+                made = _in_order(self._executor, partial(_in_process, work), items, self._ahead)
         return self._finished(work, items, made)
 
     def _finished(
@@ -112,6 +114,23 @@ class Scorers:
             yield work(self._task, item)
 
 
+def _in_order(
+    executor: ProcessPoolExecutor, work: Callable[[Item], Made], items: Sequence[Item], ahead: int
+) -> Iterator[Made]:
+    """As `executor.map`, at most `ahead` items at once: what is done and not yet taken stays small."""
+    rest = iter(items)
+    begun = deque(executor.submit(work, item) for item in islice(rest, ahead))
+    return _taken(executor, work, rest, begun)
+
+
+def _taken(
+    executor: ProcessPoolExecutor, work: Callable[[Item], Made], rest: Iterator[Item], begun: deque[Future[Made]]
+) -> Iterator[Made]:
+    while begun:
+        yield begun.popleft().result()
+        begun.extend(executor.submit(work, item) for item in islice(rest, 1))
+
+
 def _executor(task: Task, processes: int) -> ProcessPoolExecutor | None:
     """Fresh interpreters on every system: a copy of a process with threads (BLAS has some) may hang."""
     try:
@@ -124,6 +143,7 @@ def _executor(task: Task, processes: int) -> ProcessPoolExecutor | None:
         return None
 
 
+_AHEAD = 4  # chunks that are begun for each process
 _task: Task | None = None
 """What a process of the pool was given when it began."""
 

@@ -61,7 +61,7 @@ def score_table(
     """
     parts = [cast(Scores, part) for part in ([scores] if isinstance(scores, Mapping) else scores)]
     for position, part in enumerate(parts):
-        require_shape(part, files[position] if position < len(files) else "The scores")
+        require_shape(part, files[position] if position < len(files) else "The scores file")
     if len({rules_of(part["metadata"]) for part in parts}) > 1:
         raise DataError(mixed_rules(parts, files))
     entries: dict[tuple[_Key, str], list[ConversationEntry]] = {}

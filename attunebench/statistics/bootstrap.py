@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,7 @@ class Estimates:
 
 
 Draw = Callable[[int, int, np.random.Generator], NDArray[Any]]
+_one_at_a_time = Lock()
 _remembered: OrderedDict[tuple[str, int, int, str], tuple[NDArray[Any], Any]] = OrderedDict()
 
 
@@ -54,16 +56,17 @@ def remembered(draw: Draw) -> Draw:
     @wraps(draw)
     def once(rows: int, columns: int, rng: np.random.Generator) -> NDArray[Any]:
         key = (draw.__name__, rows, columns, repr(rng.bit_generator.state))
-        if key not in _remembered:
-            drawn = draw(rows, columns, rng)
-            drawn.flags.writeable = False
-            _remembered[key] = drawn, rng.bit_generator.state
-            while sum(kept.nbytes for kept, _ in _remembered.values()) > _REMEMBERED_BYTES:
-                _remembered.popitem(last=False)
+        with _one_at_a_time:
+            if key not in _remembered:
+                drawn = draw(rows, columns, rng)
+                drawn.flags.writeable = False
+                _remembered[key] = drawn, rng.bit_generator.state
+                while sum(kept.nbytes for kept, _ in _remembered.values()) > _REMEMBERED_BYTES:
+                    _remembered.popitem(last=False)
+                return drawn
+            _remembered.move_to_end(key)
+            drawn, rng.bit_generator.state = _remembered[key]
             return drawn
-        _remembered.move_to_end(key)
-        drawn, rng.bit_generator.state = _remembered[key]
-        return drawn
 
     return once
 

@@ -45,6 +45,17 @@ def test_awkward_texts_come_back(tmp_path: Path, text: str) -> None:
     assert entry == found(tmp_path, entry)
 
 
+def test_no_thread_has_to_start_once_a_journal_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    entry = an_entry()
+    with Journal.open(tmp_path) as journal:
+        monkeypatch.setattr("threading.Thread.start", refuse)
+        asyncio.run(journal.keep(entry))
+    assert entry == found(tmp_path, entry)
+
+
 def test_half_a_surrogate_pair_becomes_the_sign_for_it_as_on_the_wire(tmp_path: Path) -> None:
     entry = an_entry(reply=Reply(text="a\ud800b"))
     keep(tmp_path, entry)

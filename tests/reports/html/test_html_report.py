@@ -176,7 +176,7 @@ def test_a_budget_that_nothing_fits_into_still_gives_a_page(html_scores: Scores)
 
 def test_without_evidence_the_page_says_what_is_not_in_it(html_scores: Scores) -> None:
     page = brief(html_scores)
-    assert "Not in this file: the models’ own replies, the words of the talk, raw replies." in page
+    assert "Not in this file: the models’ own replies, the messages, raw replies." in page
 
 
 def test_remarks_of_the_evidence_are_shown(html_scores: Scores) -> None:
