@@ -134,9 +134,8 @@ def _read(sources: Sequence[Path]) -> Scores:
     from attunebench.scores.checks import require_shape
 
     parts, names = [read_scores(source) for source in sources], [str(source) for source in sources]
-    if len(parts) > 1:  # so that the sentence names the file
-        for part, name in zip(parts, names, strict=True):
-            require_shape(part, name)
+    for part, name in zip(parts, names, strict=True):  # here, so that the sentence names the file
+        require_shape(part, name)
     return merged_scores(parts, names)
 
 

@@ -100,7 +100,7 @@ def test_where_some_models_were_judged_only_these_are_ranked() -> None:
 def test_without_a_judge_the_variant_is_said_to_be_missing_and_judges_are_named_where_there_are_some() -> None:
     analysis = made(NAME, plain({"a": np.nan, "b": np.nan}))
     assert "judge" not in {table.id for table in analysis.tables}
-    assert any("No draft was judged" in note for note in analysis.notes)
+    assert any("no draft was judged" in note for note in analysis.notes)
 
 
 def test_every_variant_is_named_by_its_formula_in_every_format() -> None:

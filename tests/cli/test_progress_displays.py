@@ -105,7 +105,7 @@ def test_a_block_tells_how_far_the_run_is_what_it_takes_and_what_goes_wrong() ->
     tokens, money = taken.split(" | $5.00")
     assert "500.0k tokens in (60% cached) | 50.0k tokens out (20% reasoning)" == tokens
     assert " of about $10.00 | model $2.50 | judges $2.50 | wasted $0.0200" == money
-    assert "1 retry | 1 reask | last: 503 overloaded" == trouble
+    assert "1 retry | 1 re-prompt | last: 503 overloaded" == trouble
 
 
 def test_the_time_left_follows_the_rate_of_late() -> None:
