@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ _SHOWN = 60
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _DIGITS_AS_0 = bytes.maketrans(b"123456789", b"0" * 9)
 _BEYOND_64_BITS = b"0" * 19
+_ZEROS = re.compile(rb"0+")
 
 
 def read_json(path: Path, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> tuple[Any, str]:
@@ -87,8 +89,7 @@ def _read_quickly(data: bytes) -> Any:
     while (start := digits.find(_BEYOND_64_BITS, start)) >= 0:
         if digits[max(start - 1, 0)] != ord("."):  # behind a point they are digits of a fraction
             raise ValueError
-        while digits.startswith(b"0", start):
-            start += 1
+        start = _ZEROS.match(digits, start).end()  # type: ignore[union-attr]
     return value
 
 

@@ -31,7 +31,7 @@ _TITLES = {
     "diagnostic": "Diagnostics (not in the Composite)",
 }
 _LAST = ("draft", "diagnostic")
-"""Tables that stand behind everything else: long, and no part of the Composite."""
+"""Tables that come last: long, and not part of the Composite."""
 _KINDS = {
     "human": "A person who answered, no language model.",
     "baseline": "A built-in baseline, no language model.",

@@ -47,7 +47,7 @@ class ChatBackend:
 
     async def complete(self, request: Request) -> Reply:
         """One try; where the server rejects a parameter, again at once without it. A rejection that says nothing of the
-        kind is first heard a second time. Raises as `Backend.complete`; the texts hold no part of the key."""
+        kind is first heard a second time. Raises as `Backend.complete`; their texts never contain the key."""
         terms, repeated = self._terms, False
         self._under_way += 1
         try:

@@ -47,7 +47,7 @@ def going_on(summary: RunSummary, again: str) -> str:
         return ""
     more = ""
     if summary.stopped == "max-cost":
-        # What this start has spent is no part of the next one's bound.
+        # What this start has spent does not count towards the next one's limit.
         more = " (--max-cost counts anew)" if summary.calls else " (with a higher --max-cost)"
     # Only white space as it was typed makes the same command; what could steer a terminal goes all the same.
     return f"Go on{more} with: {again if again.isprintable() else printable(again, 2000)}"

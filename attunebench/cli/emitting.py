@@ -140,7 +140,7 @@ def emit(text: str, output: Path | None, *, protect: Sequence[Path] = ()) -> Non
 
 
 def emit_folder(files: Mapping[str, str], folder: Path) -> None:
-    """Files into a folder, which is made where it is not there; each appears whole or not at all."""
+    """Files into a folder, which is created if it is missing; each is written whole or not at all."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -31,7 +31,7 @@ from attunebench.cli.asking import (
 )
 from attunebench.cli.options import flag, options_of, with_options
 from attunebench.errors import UsageError
-from attunebench.options import option
+from attunebench.options import option, rare
 from attunebench.runner.settings import RunSettings
 from attunebench.text import printable
 
@@ -51,34 +51,28 @@ class Means(BaseModel):
 
     model_config = ConfigDict(allow_inf_nan=False)
 
-    executor: Literal["here", "ray"] = option(
-        "here", "Where calls are made: this process, or workers on a Ray cluster (extra `ray`).", "Parallel", rare=True
+    executor: Literal["here", "ray"] = rare(
+        "here", "Where calls are made: this process, or workers on a Ray cluster (extra `ray`).", "Parallel"
     )
-    ray_address: str | None = option(
+    ray_address: str | None = rare(
         None,
         "Of the cluster, e.g. auto or 10.0.0.1:6379.",
         "Parallel",
-        rare=True,
         metavar="ADDRESS",
         shown="RAY_ADDRESS, else a new one on this machine",
     )
-    workers: int | None = option(
-        None, "Ray workers.", "Parallel", rare=True, metavar="N", shown="one a machine, two at least", ge=1
-    )
+    workers: int | None = rare(None, "Ray workers.", "Parallel", metavar="N", shown="one a machine, two at least", ge=1)
     batch: bool = option(
         False,
         "Use the provider's batch service (openai, local): cheaper, done within a day. Rerun to collect.",
         "Batch",
     )
-    cancel: bool = option(
-        False, "Cancel what is under way, collect what is done of it, send nothing new.", "Batch", rare=True
-    )
-    poll_interval: float = option(60.0, "Seconds between checks of a batch.", "Batch", rare=True, metavar="S", ge=0)
-    batch_discount: float | None = option(
+    cancel: bool = rare(False, "Cancel what is under way, collect what is done of it, send nothing new.", "Batch")
+    poll_interval: float = rare(60.0, "Seconds between checks of a batch.", "Batch", metavar="S", ge=0)
+    batch_discount: float | None = rare(
         None,
         "The share of the price that a batch saves, such as 0.5.",
         "Batch",
-        rare=True,
         metavar="SHARE",
         shown="0.5 of openai's, else 0",
         ge=0,

@@ -1,4 +1,4 @@
-"""Which models are told apart, and how sure a ranking is: pairs, tiers, modes against each other, other weights.
+"""Which models differ significantly, and how certain a ranking is: pairs, tiers, modes, other weights.
 
 `compare` makes all of it as analyses that every renderer draws; `pairs`, `tiers_of` and `weight_effects` are its parts.
 Reads no file, draws nothing.

@@ -35,7 +35,7 @@ class PairTable:
     difference of this test alone, `mde_corrected` that at α/`tests`, the level that Holm's first claim has to reach.
     `told_apart` and `told_apart_raw`: corrected p and p at most α; False where a pair is `small` (too few
     conversations, a single participant, or too few units for any p to remain after correction). On the diagonal
-    everything is NaN, 0 or False. Counts of pairs: `of` all of them, `apart` and `apart_raw` those told apart.
+    everything is NaN, 0 or False. Counts of pairs: `of` all of them, `apart` and `apart_raw` significant ones.
     `undecidable`: every pair is small, so that there can be no claim.
     """
 

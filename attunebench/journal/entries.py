@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from hashlib import sha256
 from operator import attrgetter
 from typing import Any
@@ -195,7 +194,6 @@ def call_digest(call: Call) -> str:
     return _digest([call.id, prompt_digest(call.messages), schema_digest(call.schema)])
 
 
-@lru_cache(maxsize=256)  # a request is hashed when it is looked up, and again when its reply is kept
 def prompt_digest(messages: tuple[Message, ...]) -> str:
     """The digest of messages, roles included."""
     return _digest([part for message in messages for part in (message.role, message.content)])

@@ -29,7 +29,7 @@ from attunebench.scores.files import line_of
 from attunebench.scores.schema import Aggregate
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ProcessPoolExecutor
+    from concurrent.futures import ProcessPoolExecutor
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
@@ -120,15 +120,13 @@ def _in_order(
     """As `executor.map`, at most `ahead` items at once: what is done and not yet taken stays small."""
     rest = iter(items)
     begun = deque(executor.submit(work, item) for item in islice(rest, ahead))
-    return _taken(executor, work, rest, begun)
 
+    def taken() -> Iterator[Made]:
+        while begun:
+            yield begun.popleft().result()
+            begun.extend(executor.submit(work, item) for item in islice(rest, 1))
 
-def _taken(
-    executor: ProcessPoolExecutor, work: Callable[[Item], Made], rest: Iterator[Item], begun: deque[Future[Made]]
-) -> Iterator[Made]:
-    while begun:
-        yield begun.popleft().result()
-        begun.extend(executor.submit(work, item) for item in islice(rest, 1))
+    return taken()
 
 
 def _executor(task: Task, processes: int) -> ProcessPoolExecutor | None:
