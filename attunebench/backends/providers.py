@@ -105,7 +105,7 @@ def resolve(settings: ModelSettings, environment: Mapping[str, str] | None = Non
     headers = {header: values[variable] for header, variable in provider.headers.items() if variable in values}
     for name, value in headers.items():
         if not value.isascii() or not value.isprintable():
-            raise ConfigurationError(f"The value for the header {name} holds characters that no header can carry.")
+            raise ConfigurationError(f"The value for the header {name} contains characters that a header cannot have.")
     payer, version = None, values.get("OPENAI_API_VERSION")
     if provider.name == "prime":
         payer = f"team {values['PRIME_TEAM_ID']} pays" if headers else "the personal wallet pays"
@@ -183,7 +183,7 @@ def _base_url(provider: Provider, settings: ModelSettings, values: Mapping[str, 
             raise ValueError(url)
         TypeAdapter(HttpUrl).validate_python(url)
     except ValueError:
-        raise ConfigurationError(f"{url!r} is no base URL: it has to look like http://localhost:8000/v1.") from None
+        raise ConfigurationError(f"{url!r} is not a base URL: it must look like http://localhost:8000/v1.") from None
     url = url.rstrip("/").removesuffix("/chat/completions")
     if azure and "/openai/" not in url:
         deployment = values.get("AZURE_OPENAI_DEPLOYMENT") or settings.model

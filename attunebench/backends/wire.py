@@ -68,7 +68,7 @@ def outcome_of(status: int, content: bytes) -> Reply | Fault:
         begins = tidy(content[:_SHOWN].decode("utf-8", "replace"))
         # 202 is "accepted": such servers want to be asked for the answer later, at another address.
         empty = "the body was empty" if status == 200 else f"the body was empty (status {status})"
-        message = f'the body was cut or is no JSON; it begins "{begins}"' if content.strip() else empty
+        message = f'the body was truncated or is not JSON; it begins "{begins}"' if content.strip() else empty
         return Fault(line="body", message=message, parsed=False)
 
 
@@ -122,7 +122,7 @@ def _body_of_stream(events: list[str]) -> Any:
             return chunk
     ends = [choice["finish_reason"] for choice in choices if choice.get("finish_reason")]
     if not choices or not (ends or "[DONE]" in events):
-        raise ValueError("no JSON, or a stream that was cut")
+        raise ValueError("not JSON, or a truncated stream")
     deltas = mappings_in([choice.get("delta", {"content": choice.get("text")}) for choice in choices])
     message: dict[str, Any] = {name: [] for name in ("content", *_REASONING)}
     for name, parts in message.items():

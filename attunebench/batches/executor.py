@@ -95,7 +95,7 @@ class BatchExecutor(RunExecutor):
             ids = ", ".join(each.name for each in elsewhere)
             there = printable(elsewhere[0].base_url)
             raise UsageError(
-                f"Batches of an earlier run ({ids}) are under way at {there}, but this run uses {here}: finish them "
+                f"Batches of an earlier run ({ids}) are in progress at {there}, but this run uses {here}: finish them "
                 f"first with --base-url {there}, or use another results folder."
             )
         self.under_way += before
@@ -110,7 +110,7 @@ class BatchExecutor(RunExecutor):
 
     async def execute(self, run: Run) -> Stop:
         """Run all jobs. Raises ConfigurationError for what no retry can fix."""
-        assert run.journal is not None, "what a service answers is kept"
+        assert run.journal is not None, "replies of the service are kept"
         self._run, self._kept, self._pending = run, run.journal, Pending(run)
         work = asyncio.ensure_future(self._until_stopped())
         try:
@@ -125,10 +125,10 @@ class BatchExecutor(RunExecutor):
             if not self.under_way:
                 raise
             ids = ", ".join(each.name for each in self.under_way)
-            says = f"{error} Batches under way continue; rerun the command to collect them: {ids}."
+            says = f"{error} Batches in progress continue; rerun the command to collect them: {ids}."
             raise ConfigurationError(says) from error
         except OSError as error:
-            room = "make room and repeat the command: what was sent is recorded, and nothing is paid twice"
+            room = "free some space and rerun the command: sent batches are recorded, and nothing is paid for twice"
             raise DataError(f"{self.settings.output} cannot be written ({error.strerror or error}); {room}.") from error
         finally:
             taken = run.budget.model.replies + run.budget.judges.replies
@@ -228,7 +228,7 @@ class BatchExecutor(RunExecutor):
             await self._find(sent)
             self._lost += 1
             if sent.id is None and self._lost == MOST_LOST:
-                raise TransientError(f"{error} The service made none of {MOST_LOST} batches in a row.") from error
+                raise TransientError(f"{error} The service created none of {MOST_LOST} batches in a row.") from error
         self._lost = self._lost if sent.id is None else 0
         return sent.id is not None
 
@@ -243,9 +243,9 @@ class BatchExecutor(RunExecutor):
                 if self._cancel:  # do not wait for what cannot be found
                     break
                 raise ConfigurationError(
-                    f"It is unknown whether the service made batch {sent.mark}: {error} Until it is known, nothing is "
-                    f"sent again. Look for a batch with the metadata attunebench: {sent.mark} at the provider; if "
-                    "there is none, the same command with --cancel continues without it."
+                    f"It is unknown whether the service created batch {sent.mark}: {error} Until this is known, "
+                    f"nothing is sent again. Look for a batch with the metadata attunebench: {sent.mark} at the "
+                    "provider; if there is none, the same command with --cancel continues without it."
                 ) from error
             found = [each for each in batches if each.mark == sent.mark or each.input_file == sent.file]
             if found:  # this program never requested a second one
@@ -275,7 +275,7 @@ class BatchExecutor(RunExecutor):
                 self._halt(
                     f"The batch service does not accept even {requests} requests to {model} at a time "
                     f"({printable(said).rstrip('.')}): other batches of your account may fill its queue, or its limit "
-                    "is too small. Repeat the command later, or run without --batch."
+                    "is too small. Rerun the command later, or run without --batch."
                 )
                 return
             self._most[model] = half = max(SMALLEST, -(-requests // 2))
@@ -289,7 +289,7 @@ class BatchExecutor(RunExecutor):
     def _halt(self, problem: str) -> None:
         """Send nothing more; the first problem is the one that is raised in the end."""
         if not self._problem and self.under_way:
-            self._observer.warned(f"{problem} Nothing more is sent; what is under way is waited for.")
+            self._observer.warned(f"{problem} Nothing more is sent; batches in progress are still collected.")
         self._problem = self._problem or problem
         self._sends = False
         self._queue.clear()

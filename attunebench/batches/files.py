@@ -116,7 +116,7 @@ class Planner(RequestFiles):
         self.asked_before, self.problems = Counter[tuple[str, str]](), list[str]()
 
     async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None:
-        assert journal is not None, "what is planned is kept"
+        assert journal is not None, "finished files are kept"
         self.planned = stack.enter_context(self._writing_plan(journal=journal))
         self._before: dict[str, tuple[str, str]] = {}
         """Requests of earlier plans without an outcome: hash → the plan and its time."""

@@ -87,7 +87,7 @@ class Ledger:
                     found.pop(data["mark"], None)
         except (ValueError, KeyError, TypeError) as error:
             raise DataError(
-                f"Line {lines.index(line) + 1} of {self.path} cannot be read; it records batches under way, which "
+                f"Line {lines.index(line) + 1} of {self.path} cannot be read; it records batches in progress, which "
                 "could be paid twice without it. Repair that line, or restore the file from a backup."
             ) from error
         mine = (each for each in found.values() if (each.provider, each.em_model) == (provider, model))
@@ -102,7 +102,7 @@ class Ledger:
         if release is None:
             raise DataError(
                 f"{self.path} cannot be written, since another process has locked it for {PATIENCE:.0f} s; repeat the "
-                "command: what was sent is known."
+                "command: sent batches are recorded."
             )
         try:
             with self.path.open("a+b") as file:

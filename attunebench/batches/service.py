@@ -256,7 +256,7 @@ class Service:
     def _page(self, body: Any) -> tuple[list[Batch], bool]:
         data = body.get("data") if isinstance(body, Mapping) else None
         if not isinstance(data, list):
-            raise ValueError("its list of batches is none")
+            raise ValueError("its list of batches is not in the expected format")
         return [*map(self._batch, data)], body.get("has_more") is True
 
     @contextmanager
@@ -277,7 +277,7 @@ class Service:
         if method == "POST" and status in (400, 404) and _NO_FILE_YET.search(fault.text):
             return TransientError(f"{where} does not find the uploaded file yet{says}.", kind="starting")
         if status == 404 and path.count("/") > 1:
-            return NoSuchBatchError(f"{where} knows no {path.strip('/')} (404){says}.")
+            return NoSuchBatchError(f"{where} does not know {path.strip('/')} (404){says}.")
         if status in (404, 405, 501):
             return RefusedError(
                 f"{where} has no batch service ({path} answers {status}){says}. Run without --batch, or write the "

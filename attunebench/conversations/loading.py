@@ -191,7 +191,7 @@ def _read(path: Path, file: str) -> _File | PassedOver:
         return _File(notes)
     try:
         if not path.is_file():
-            raise DataError(f"{path}: cannot be read (a broken link, or no regular file).")
+            raise DataError(f"{path}: cannot be read (a broken link, or not a regular file).")
         raw, sha256 = read_json(path)
     except DataError as error:
         notes.error("", str(error).removeprefix(f"{path}: ").removesuffix("."))
@@ -247,7 +247,7 @@ def digest_of(files: Iterable[tuple[str, str]]) -> str:
 
 def _nothing(folder: Path, passed_over: list[PassedOver]) -> str:
     if folder.is_file():
-        return f"{folder} is no conversation file: {passed_over[0].reason}."
+        return f"{folder} is not a conversation file: {passed_over[0].reason}."
     if not passed_over:
         return f"There is no *.json file in {folder}; give the folder that holds the conversation files."
     first = passed_over[0]

@@ -89,10 +89,10 @@ def _panas(block: Block) -> Panas:
         if item in _CODEBOOK.display_names:
             number = given.value(kinds.RATING, key)
             if number is not None and items.setdefault(item, number) != number:
-                block.notes.error(path, "this item stands here twice with different values")
+                block.notes.error(path, "this item occurs twice with different values")
         elif level is not None:
             unknown[key] = value
-            block.notes.warn(path, "this is none of the 20 PANAS items and is not used")
+            block.notes.warn(path, "this is not one of the 20 PANAS items and is ignored")
     positive, negative = (_total(block, name, items) for name in _SIDES)
     stated = [in_range(block.raw.get(name), 10, 70) for name in _SIDES]
     extras = block.extras(Panas) | ({"responses": unknown} if unknown else {})
@@ -120,7 +120,7 @@ def _wide(block: Block) -> ConversationWide:
     branches = {branch: given.value(kinds.RATING, branch) for branch in _CODEBOOK.branches}
     unknown = given.extras(ConversationWide)
     for key in unknown:
-        block.notes.warn(given.at(key), "this is none of the four branches and is not used")
+        block.notes.warn(given.at(key), "this is not one of the four branches and is ignored")
     path, value = block.get("q1_lookingFor", "Q1")
     goals = None
     if (chosen := block.checked(_GOALS, path, value)) is not None:

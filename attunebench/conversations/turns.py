@@ -46,7 +46,7 @@ def read_turns(top: Block) -> tuple[Turn, ...]:
             continue
         number = block.value(_NUMBER, "turnNumber")
         if number in seen:
-            top.notes.error(block.at("turnNumber"), f"the turn number {number} stands here a second time")
+            top.notes.error(block.at("turnNumber"), f"the turn number {number} occurs a second time")
         if number is not None:
             seen.add(number)
         turns.append(_turn(block, number or 0))
@@ -100,7 +100,7 @@ def _tags(block: Block) -> tuple[tuple[Tag, ...] | None, tuple[Tag, ...]]:
             continue
         tag = Tag(emotion=emotion, intensity=intensity, **entry.extras(Tag))
         if emotion in tags:
-            block.notes.warn(entry.at("emotion"), f"{emotion} stands in this turn twice; the higher intensity counts")
+            block.notes.warn(entry.at("emotion"), f"{emotion} occurs twice in this turn; the higher intensity counts")
             lower, tag = sorted((tag, tags[emotion]), key=lambda one: one.intensity or 0)
             repeated.append(lower)
         tags[emotion] = tag
@@ -121,7 +121,7 @@ def _judgements(labels: Block) -> tuple[BinaryJudgement, ...]:
         if earlier is None:
             judgements[judgement.question_id] = judgement
         elif (earlier.observed, earlier.preferred) == (judgement.observed, judgement.preferred):
-            labels.notes.warn(f"{path}[{index}].questionId", "this question stands here twice; it counts once")
+            labels.notes.warn(f"{path}[{index}].questionId", "this question occurs twice; it counts once")
         else:
             labels.notes.error(f"{path}[{index}].questionId", "judged a second time, with another value")
     return tuple(judgements.values())

@@ -112,12 +112,12 @@ def check(path: Path) -> None:
 
 
 def unusable(path: Path, reason: str) -> DataError:
-    what, remedy = f": {reason}", "move it away (written results still count, unfinished conversations are asked again)"
+    what, remedy = f": {reason}", "move it away (written results still count, unfinished conversations start again)"
     if "locked" in reason:
         what = ": another program has locked it"
-        remedy = "close that program (a database browser, a backup) and repeat the command,"
+        remedy = "close that program (a database browser, a backup) and rerun the command,"
     elif "full" in reason or "I/O error" in reason:
-        what, remedy = f" ({reason}): its disk is full or fails", "make room and repeat the command,"
+        what, remedy = f" ({reason}): its disk is full or fails", "free some space and rerun the command,"
     return DataError(
         f"The call journal {path} cannot be used{what}. Nothing was changed; {remedy} or use another results folder."
     )

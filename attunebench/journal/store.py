@@ -203,8 +203,8 @@ class _Writer:
                         self._connection.execute(sql, row)
             except Exception as error:  # whatever it is, nobody may wait for ever
                 failure = DataError(
-                    f"The call journal {self.path} cannot be written ({error}); make room or use another results "
-                    "folder, and repeat the command: what was written before is kept."
+                    f"The call journal {self.path} cannot be written ({error}); free some space or use another results "
+                    "folder, and rerun the command: what was written before is kept."
                 )
             futures = [written for *_, written in items if written is not None]
             for loop in {written.get_loop() for written in futures}:

@@ -148,7 +148,7 @@ def _content(path: Path) -> Any:
     """The JSON of a file; a number that nobody can compute with is null. ValueError says in a clause what is wrong."""
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise ValueError(f"is larger than {MAX_BYTES // 1024 // 1024} MB, which is no file of this format")
+            raise ValueError(f"is larger than {MAX_BYTES // 1024 // 1024} MB, too large for a result file")
         data = path.read_bytes()
     except OSError as error:
         raise ValueError(f"cannot be read ({error.strerror or error})") from None

@@ -84,7 +84,7 @@ def turn_numbers(turns: Any) -> tuple[tuple[int, ...], bool]:
         raise ValueError(f"the turnNumber of its turn at position {place} is missing or not a whole number")
     numbers = tuple(number for number in wholes if number is not None)
     if twice := [number for number, count in Counter(numbers).items() if count > 1]:
-        raise ValueError(f"turn {twice[0]} stands in it more than once")
+        raise ValueError(f"turn {twice[0]} occurs in it more than once")
     return numbers, True
 
 

@@ -43,9 +43,9 @@ def check_editable(content: Mapping[str, Any]) -> None:
         and type(content.get("judge_api_cost")) in (int, float, NoneType)
         and all(block is None or isinstance(block, dict) for block in (*blocks, *entries))
     ):
-        raise ValueError("its votes are not as this format has them")
+        raise ValueError("its votes do not follow the format")
     if not all(isinstance(turn.get(DRAFT), (str, NoneType)) for turn in turns):
-        raise ValueError("its drafts are not texts")
+        raise ValueError("its drafts are not text")
 
 
 def drafts_of(content: Mapping[str, Any]) -> dict[int, str]:

@@ -236,7 +236,7 @@ class _Fetch:
         if error.retry_after is not None and error.retry_after > client.settings.total_timeout:
             reason = (
                 f"The server asks to wait until {wait_in_words(error.retry_after)}, longer than a call may take. "
-                "Repeat the command then: finished calls are kept."
+                "Rerun the command then: finished calls are kept."
             )
         elif error.kind == "body" and client.limiter.count_unreadable():
             reason = (

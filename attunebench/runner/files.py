@@ -33,8 +33,8 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
             file.write(text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise DataError(
-            f"{path} cannot be written ({error.strerror or error}); make room or use another results folder, and "
-            "repeat the command."
+            f"{path} cannot be written ({error.strerror or error}); free some space or use another results folder, and "
+            "rerun the command."
         ) from error
 
 

@@ -246,7 +246,7 @@ class OnRay(RunExecutor):
         self._deaths[shard] += 1
         died = f"The worker of shard {shard} died (its process is gone, or its machine)"
         if self._deaths[shard] >= DEATHS:
-            kept = "What was answered is kept; check the cluster and repeat the command."
+            kept = "Answers are kept; check the cluster and rerun the command."
             self._fail(ConfigurationError(f"{died}, {DEATHS} times in a row without an answered call. {kept}"))
         elif self._left is not None:
             self._observer.warned(f"{died}. Its part of --max-cost counts as spent; the shard waits for what is left.")

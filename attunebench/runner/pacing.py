@@ -32,8 +32,8 @@ START_UP = 300.0  # seconds that a server may take to load its model before that
 
 
 _REASONS: dict[Trouble, str] = {
-    "rate": "the server takes no more requests for now",
-    "money": "the server holds requests back until earlier ones are paid",
+    "rate": "the server accepts no more requests for now",
+    "money": "the server delays requests until earlier ones are settled",
     "starting": "the server is loading its model",
 }
 

@@ -224,13 +224,13 @@ class VoteWork(Work):
         try:
             content = parse_json(candidate.path.read_bytes())  # strictly: nothing of it (NaN, say) may be lost
             if not isinstance(content, dict):
-                raise ValueError("it holds no result")
+                raise ValueError("it holds no results")
             if (conversation := self._conversations.get(candidate.conversation_id)) is None:
                 raise ValueError("its conversation is not among those given")
             measured = parse_result(content, candidate.name).measured
             check_editable(content)
             if mode not in MODES:
-                raise ValueError(f"its mode {mode!r} is none of {', '.join(MODES)}")
+                raise ValueError(f"its mode {mode!r} is not one of {', '.join(MODES)}")
             if "draft" not in measured:
                 raise ValueError("it holds no drafts")
             stamp = stamp_of(content)
@@ -241,7 +241,7 @@ class VoteWork(Work):
             same = (stamp.prompt_set_sha256, stamp.codebook_sha256) == (prompt_set_sha256(), self._codebook.sha256)
             own = calls_sha256(call for call in plan if call.judge is None)
             if same and stamp.calls_sha256 not in (None, own):
-                raise ValueError("it was made with other conversation texts")
+                raise ValueError("it was made from different conversation texts")
         except (ValueError, OSError, AttuneBenchError) as reason:
             summary.left[candidate.name] = str(reason).rstrip(".")
             return None

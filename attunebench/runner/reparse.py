@@ -99,7 +99,7 @@ def _read_again(
     if named := differences(there, today):
         raise ValueError(f"it was made with other {', '.join(named)}")
     if {turn["turnNumber"] for turn in result["turns"]} != {turn.number for turn in conversation.turns}:
-        raise ValueError("its turns are not those of the conversation")
+        raise ValueError("its turns differ from the conversation's")
     rules = Rules(codebook, settings.max_tokens, settings.max_reasks)
     job = Job((identity[0], identity[3]), (), rules)
     chains = _chains_of(journal, calls, settings)
@@ -125,7 +125,7 @@ def _settings(there: View, identity: Identity) -> RunSettings:
     try:
         settings = RunSettings.model_validate({**told, "em": em, "modes": (identity[3],)})
     except ValidationError as error:
-        raise ValueError("its parameters are none that a run can have") from error
+        raise ValueError("its parameters are not valid for a run") from error
     if not there.whole or settings.parameters != parameters:
         raise ValueError("it does not say with which parameters it was made, or lacks turns")
     return settings

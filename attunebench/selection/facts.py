@@ -19,10 +19,10 @@ from attunebench.text import printable
 _BRIEF = 10
 """So many values of a field are shown where the list is to be brief: ids and subtopics can be hundreds."""
 _NAME = words("field", meaning="Its name in --where.")
-_EXAMPLE = words("example", (), "for example", "An expression that --where takes.")
+_EXAMPLE = words("example", (), "for example", "An expression for --where.")
 _KNOWN = (
-    counts("n", (), "known", "Conversations of which it is known."),
-    counts("participants", (), "people", "Participants that these are of."),
+    counts("n", (), "known", "Conversations with a value."),
+    counts("participants", (), "people", "Participants of these conversations."),
 )
 _RANGE = (
     column("least", digits=1),
@@ -82,8 +82,8 @@ def facts_of(study: ScoreTable, given: Sequence[GroundTruthEntry] | None = None,
         f"{counted(len(unscored), 'conversation')} in {folder} not scored": [] if given is None else unscored,
     }
     warning = (
-        f"The labels of {counted(len(relabelled), 'conversation')} in {folder} are not those that were scored on: "
-        f"{_names(relabelled)}. The scores stand on the labels of then; score the results again."
+        f"The labels of {counted(len(relabelled), 'conversation')} in {folder} differ from those that were scored: "
+        f"{_names(relabelled)}. The scores use the old labels; score the results again."
     )
     said = tuple(f"{note}: {_names(names)}." for note, names in notes.items() if names)
     return replace(facts, warnings=(warning,) if relabelled else (), notes=said)
@@ -124,15 +124,15 @@ def fields_listed(fields: Fields, *, brief: bool = False) -> Analysis:
     more = "--all-rows or another --format shows all values." if brief else ""
     return Analysis(
         "fields",
-        "What conversations can be chosen by",
-        "What is known of these conversations, and how often?",
-        cannot="Diagnoses are self-reported; a band of a screening scale is no diagnosis.",
+        "Fields for selecting conversations",
+        "What is known about these conversations, and how often?",
+        cannot="Diagnoses are self-reported; a band of a screening scale is not a diagnosis.",
         tables=(
             table("texts", f"Texts and lists: {where}", _NAME, *_KNOWN, _EXAMPLE, rows=texts),
             table("numbers", f"Numbers: {where}", _NAME, *_KNOWN, *_RANGE, _EXAMPLE, rows=numbers),
             table("values", "Values of texts and lists", _NAME, *_VALUES, rows=values, caption=more),
         ),
-        notes=("Thirds are of participants for what is known of a person, else of conversations.",),
+        notes=("Thirds are computed over participants for facts about a person, otherwise over conversations.",),
     )
 
 

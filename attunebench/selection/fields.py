@@ -30,7 +30,7 @@ Value = float | tuple[str, ...] | None
 _FACTS: tuple[tuple[str, str, str], ...] = (
     ("diagnosis", "demographics.diagnoses", "Self-reported diagnoses."),
     ("diagnosis_group", "diagnosis_groups", "none, anxiety or depression, ASD or ADHD, other; any but none."),
-    ("age", "demographics.age_range", "Age range, as the data name it."),
+    ("age", "demographics.age_range", "Age range, as named in the data."),
     ("gender", "demographics.gender", "Gender."),
     ("country", "demographics.country", "Country."),
     ("education", "demographics.education", "Highest education."),
@@ -44,14 +44,14 @@ _FACTS: tuple[tuple[str, str, str], ...] = (
     ("conversation", "conversationId", "Id of the conversation."),
     ("file", "source_file", "Name of the conversation's file."),
     ("q1", "wide.q1", "What the person was looking for."),
-    ("q2", "wide.q2", "How clearly the person's feelings came out."),
+    ("q2", "wide.q2", "How clear the person's feelings were."),
     ("q3", "wide.q3", "How well the OM fitted what the person needed."),
 )
 """Name, where it stands in an entry of the ground truth, meaning."""
 _PROMIS = ("anxiety", "depression", "sleep")
 _T = "T score, mean 50, sd 10, high is worse; mild from 55, moderate from 60, severe from 70."
 _SCALES: Mapping[str, str] = {
-    "who_5": "Well-being, 0–25, high is well; below 13 is poor.",
+    "who_5": "Well-being, 0–25, higher is better; below 13 is poor.",
     "aq_10": "Autistic traits, 0–10; 6 and above is screen-positive.",
     **{f"promis_{what}": "Raw score, 4–20, high is worse; norms are for T." for what in _PROMIS},
     **{f"promis_{what}_t": _T for what in _PROMIS},
@@ -120,7 +120,7 @@ class Fields:
             return found
         near = difflib.get_close_matches(_key(name)[:100], spellings, n=3, cutoff=0.5)
         names = list(dict.fromkeys(spellings[spelling].name for spelling in near))
-        hint = f"Did you mean {' or '.join(names)}?" if names else "`--list-fields` shows those that there are."
+        hint = f"Did you mean {' or '.join(names)}?" if names else "`--list-fields` shows all fields."
         raise UsageError(f"there is no field “{printable(name, 60)}”. {hint}")
 
 
@@ -253,7 +253,7 @@ def _further(entries: Sequence[GroundTruthEntry], listed: Sequence[Field]) -> It
             name = re.sub(r"[\W_]+", "_", printable(key).casefold()).strip("_")
             while _key(name) in taken:
                 name += "_2"
-            made = _field(entries, name, (part, key), "A fact that these data add.")
+            made = _field(entries, name, (part, key), "An additional fact in these data.")
             if any(value is not None for value in made.values):
                 taken.add(_key(name))
                 yield made

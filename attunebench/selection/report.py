@@ -91,17 +91,17 @@ def _head(
     shared = shared_people_text(shown, settings)
     if shared and compared:
         shared = (
-            "Participants with several conversations: intervals of means take these as independent; differences and "
-            "their p move participants as a whole. `--cluster participant` has means do so too."
+            "Participants with several conversations: intervals of means treat these as independent; differences and "
+            "their p values resample participants as a whole. With `--cluster participant`, means do so too."
         )
     expression, fields = selection.condition.text(), dict.fromkeys(fields_in(selection.condition))
     metrics = [metric_id for family in families for metric_id in family.metrics]
     return Analysis(
         "subset",
         f"Subset: {printable(expression, 200) or 'all conversations'}",
-        f"How do models score on these conversations{', and differently on the rest' * compared}?",
+        f"How do models score on these conversations{', and do they score differently on the rest' * compared}?",
         _counts_text(study, selection, nothing_beside=compare and not compared),
-        f"A cause: those in a subset differ from others in more than what they were chosen by. {_SELF_REPORTED}",
+        f"A cause: conversations in a subset differ from others in more than the criterion. {_SELF_REPORTED}",
         (_sides_table(selection),),
         warnings=(*comparability(shown, metrics), *((shared,) if shared else ())),
         notes=(
@@ -116,7 +116,7 @@ def _sides_table(selection: Selection) -> Table:
     labels = {"chosen": "in the subset", "others": "rest", "unknown": "not known"}
     sides = [side for side in labels if side != "unknown" or selection.unknown]
     parts = [f"{name} in {count}" for name, count in selection.lacking.items()]
-    said = [f"Not known, and so on neither side, as a value is missing: {listed(parts, most=8)}."] if parts else []
+    said = [f"On neither side, because a value is missing: {listed(parts, most=8)}."] if parts else []
     if both := selection.participants["both"]:
         said.append(f"{counted(both, 'participant')} {'has' if both == 1 else 'have'} conversations on both sides.")
     return table(
@@ -136,9 +136,9 @@ def _counts_text(study: ScoreTable, selection: Selection, *, nothing_beside: boo
         f"{counted(selection.participants['chosen'], 'participant')}; {len(selection.others)} do not."
     )
     if unknown := len(selection.unknown):
-        said += f" {counted(unknown, 'conversation')} left out, as a value is missing."
+        said += f" {counted(unknown, 'conversation')} left out, because a value is missing."
     if nothing_beside:
-        said += " Nothing is known to be outside the subset, so there is nothing to compare it with."
+        said += " No conversation is known to be outside the subset, so there is nothing to compare it with."
     return said
 
 
@@ -150,7 +150,7 @@ def _alone(sides: Sides, families: Sequence[Family], settings: Settings) -> Anal
     sampling = Sampling.of(sides.study, settings)
     tables = [made for family in families if (made := _table(sides, family, sampling))]
     if not tables:
-        return replace(begun, missing="none of the metrics asked for is defined for any conversation here.")
+        return replace(begun, missing="none of the requested metrics is defined for these conversations.")
     notes = [small_text(settings)]
     if sides.references:
         notes.append("References are made from the labels alone, to hold the models against; they are in no ranking.")
@@ -178,7 +178,7 @@ def _table(sides: Sides, family: Family, sampling: Sampling) -> Table | None:
         family.title,
         words("model", names),
         counts("n", sizes, "n", "Conversations."),
-        counts("participants", people, "people", "Participants that they are of."),
+        counts("participants", people, "people", "Participants of these conversations."),
         *(
             metric_column(metric_id, column)
             for metric_id, column in zip(metrics, zip(*cells, strict=True), strict=True)
@@ -209,14 +209,14 @@ def _beside(sides: Sides, families: Sequence[Family], settings: Settings) -> Ana
     begun = Analysis(
         f"subset-{sides.mode}",
         f"The subset beside the rest, mode {sides.mode}",
-        "Do models score differently on the subset than on the rest, and does any of them lose more than another?",
+        "Do models score differently on the subset than on the rest, and does any model lose more than another?",
     )
     if not sides.inside.any() or sides.inside.all():
         where = "the rest" if sides.inside.any() else "the subset"
         return replace(begun, missing=f"no conversation of {where} was scored in mode {sides.mode}.")
     contrasts = [(family, rows) for family in families if (rows := contrast(sides, family, settings))]
     if not contrasts:
-        return replace(begun, missing="none of the metrics asked for is defined for any conversation here.")
+        return replace(begun, missing="none of the requested metrics is defined for these conversations.")
     # Models are compared in the metrics that were asked for, else in those of the first table.
     metrics = [metric_id for family in (families if settings.metrics else families[:1]) for metric_id in family.metrics]
     between = [rows for metric_id in metrics if (rows := pairs(sides, metric_id, settings))]
@@ -231,7 +231,7 @@ def _beside(sides: Sides, families: Sequence[Family], settings: Settings) -> Ana
         begun,
         tables=tables,
         shows=" ".join(_sentences(sides, [rows for _, rows in contrasts], between, settings)),
-        cannot="That there is no difference: one that was not found may still be as large as the MDE.",
+        cannot="The absence of a difference: a non-significant difference may still be as large as the MDE.",
         warnings=tuple(dict.fromkeys(sentence for found in reach for sentence in found)),
         notes=(*_notes(sides, settings), *legend(tables)),
     )
@@ -271,7 +271,7 @@ def _columns(rows: Sequence[Row], settings: Settings, what: str, difference: str
     yield column("rest", [row.outside for row in rows], "", unit, f"{what} over those that do not match.")
     yield column("difference", [row.difference for row in rows], difference, unit, "Subset minus rest.")
     if tests:
-        meaning = f"Minimum detectable effect: found with {100 * settings.power:.0f} % power after correction."
+        meaning = f"Minimum detectable effect: detected with {100 * settings.power:.0f} % power after correction."
         yield column("mde", [row.mde for row in rows], f"MDE α/{tests}" if tests > 1 else "MDE", unit, meaning)
     inside, outside = zip(*(row.people for row in rows), strict=True)
     if len(set(inside)) > 1 or len(set(outside)) > 1:
@@ -303,7 +303,7 @@ def _sentences(
         yield f"Differences are also significant in {listed(list(map(label_of, dict.fromkeys(claims))))}."
     for of_pairs in filter(tests_in, between[:_SAID]):
         named = [(" on ".join(str(name.value) for name in row.names), row.difference) for row in of_pairs]
-        metric_id, of = of_pairs[0].metric_id, "of one model on another in the subset"
+        metric_id, of = of_pairs[0].metric_id, "of one model over another in the subset"
         sentence = claims_sentence(named, settings, noun="gain", of=of, digits=digits_of(metric_id))
         yield f"{label_of(metric_id)}: {sentence}"
 
@@ -312,7 +312,7 @@ def _caption(sides: Sides, rows: Sequence[Row], settings: Settings) -> str:
     """What n is, how intervals were made and what was corrected."""
     inside, outside = (sample_text(sides.side(mask)) for mask in (sides.inside, ~sides.inside))
     correction, tests = CORRECTIONS[plain_correction(settings)], tests_in(rows)
-    over = f"permutation p, corrected ({correction}) over the {counted(tests, 'test')} of this table"
+    over = f"permutation p values, corrected ({correction}) over the {counted(tests, 'test')} of this table"
     few = any(min(row.people) < settings.small for row in rows)
     return (
         f"Subset: {inside}; rest: {outside}. Means: {intervals_text(settings)}. Difference: subset minus rest, "
@@ -324,13 +324,14 @@ def _caption(sides: Sides, rows: Sequence[Row], settings: Settings) -> str:
 def _notes(sides: Sides, settings: Settings) -> tuple[str, ...]:
     notes = [small_text(settings)]
     if settings.correction == "maxt":
-        notes.append("Max-T does not exist for differences between groups of conversations; Holm's correction is used.")
+        notes.append(
+            "Max-T is not available for differences between groups of conversations; Holm's correction is used."
+        )
     if sides.base_rate is not None:
         notes.append(
-            "The base rate is made from the labels alone and not tested: where it differs itself, the subset is easier "
-            "or harder to be right about, whoever answers; “beyond base rate” is what a model's difference is without "
-            "that."
+            "The base rate is made from the labels alone and not tested. If it differs, the subset is easier or harder "
+            "to predict; “beyond base rate” is a model's difference minus that of the base rate."
         )
     if len(sides.study.groups) < 2:
-        notes.append("One model alone: there is no difference in differences.")
+        notes.append("One model: there is no difference in differences.")
     return tuple(notes)

@@ -95,7 +95,7 @@ class _Parser:
             found = _TOKEN.match(text, position)
             if found is None:
                 unclosed = "a quote is opened here and not closed"
-                odd = f"“{printable(text[position])}” has no meaning here; put texts with signs in quotes"
+                odd = f"“{printable(text[position])}” has no meaning here; put texts with operators in quotes"
                 raise self._error(position + 1, f"{unclosed if text[position] in _QUOTES else odd}.")
             if quoted := found["quoted"]:
                 piece = quoted[1:-1] if quoted[0] == "“" else re.sub(r"(?s)\\(.)", r"\1", quoted[1:-1])
@@ -140,7 +140,7 @@ class _Parser:
             return self._test(self._field())
         self._depth += 1
         if self._depth > MOST_DEPTH:
-            raise self._error(opened.column, f"more than {MOST_DEPTH} brackets and nots are within each other.")
+            raise self._error(opened.column, f"more than {MOST_DEPTH} brackets and nots are nested.")
         if opened.is_any("not"):
             condition: Condition = Joined("not", (self._some(),))
         else:
@@ -192,7 +192,7 @@ class _Parser:
     def _value(self, field: Field, operator: Operator) -> str | float:
         first = self._take()
         if first.is_any(*_ENDS):
-            hint = "; words of the language mean themselves in quotes" if first.text else ""
+            hint = "; put keywords in quotes to use them as text" if first.text else ""
             raise self._error(first.column, f"expected a value, found {first.shown}{hint}.")
         words = [first.text]
         while not first.quoted and not self._next.quoted and not self._next.is_any(*_ENDS):
@@ -216,7 +216,7 @@ def _checked(field: Field, operator: Operator, typed: str) -> str | float:
             raise UsageError(f"{field.name} is compared with a number, not with “{printable(typed, 60)}”.")
         return number
     if operator not in ("=", "contains"):
-        raise UsageError(f"{field.name} is no number here; {_there_is(field, '')}.")
+        raise UsageError(f"{field.name} is not a number here; {_there_is(field, '')}.")
     if not fold(typed):
         raise UsageError(f"{field.name} is compared with a text that is not empty.")
     shown = {fold(value): value for value in field.counts()}

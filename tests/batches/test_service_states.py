@@ -428,7 +428,7 @@ def test_moderation_and_length_cost_their_own_request_alone(
 
 def test_no_money_in_a_line_stops_in_any_words(data: Path, tmp_path: Path) -> None:
     gone = one_line(Status(500, {"error": {"message": "insufficient balance (1008)"}}))
-    with BatchServer(says=gone) as server, pytest.raises(ConfigurationError, match="no money"):
+    with BatchServer(says=gone) as server, pytest.raises(ConfigurationError, match="no balance"):
         run_by_batches(data, settings_at(server.url, tmp_path / "results"))
 
 

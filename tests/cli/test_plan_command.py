@@ -77,7 +77,7 @@ def test_a_dry_run_counts_and_writes_nothing(plan: Plan, tmp_path: Path) -> None
     [
         (("--modes", "default", "quick"), "quick"),
         (("--api-key", KEY), "No such option"),
-        (("--base-url", "nowhere"), "is no base URL"),
+        (("--base-url", "nowhere"), "is not a base URL"),
         (("-M", "j", "-M", "J", "--judge-provider", "baseline"), "baseline is built in"),
         (("--max-lines", "0"), "--max-lines"),
         (("-o", "data"), "name another file with -o"),

@@ -64,7 +64,7 @@ def test_a_run_tells_of_its_batches_and_ends_like_any_other(batch: Batch, server
     assert 0 == ended.status
     assert "batch_1 (fake-model): validating, 0 of 5 answered, since" in ended.err
     assert "batch_2 (judge-a): in_progress, 0 of 1 answered, since" in ended.err
-    assert "next look in 0 s" in ended.err
+    assert "next check in 0 s" in ended.err
     assert "1 result written" in ended.err
     assert "6 calls answered" in ended.err
     assert "Next: attune-bench score" in ended.err

@@ -76,7 +76,7 @@ def test_a_folder_that_is_not_the_one_that_was_scored_is_told(cli: Cli, scores: 
     said = " ".join(quick(cli, "-d", "data", "--gender", "man", "--metric", "composite").out.split())
     assert "5 of 11 scored conversations match" in said
     assert "not in data: conversation_1012.json." in said
-    assert "not those that were scored on: conversation_1001.json." in said
+    assert "differ from those that were scored: conversation_1001.json." in said
 
 
 def test_help_has_a_line_for_the_filters_of_each_field(cli: Cli) -> None:

@@ -171,7 +171,7 @@ def test_a_missing_folder_and_a_file_of_another_kind_are_refused(tmp_path: Path)
     with pytest.raises(DataError, match="There is no folder"):
         load_conversations(tmp_path / "none")
     path = write(tmp_path / "result.json", {"em_model": "m", "turns": []})
-    with pytest.raises(DataError, match="is no conversation file: it is a result"):
+    with pytest.raises(DataError, match="is not a conversation file: it is a result"):
         load_conversations(path)
 
 

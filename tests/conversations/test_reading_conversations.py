@@ -245,7 +245,7 @@ MISFITS: list[tuple[tuple[Any, ...], Any, str]] = [
     (TAGS, [{"emotion": "Proud", "intensity": True}], "expected a number from 1 to 7, found true"),
     (TAGS, {}, "turns[0].moodShiftTags: expected a list, found an object"),
     (("turns", 0, "turnNumber"), None, "turns[0].turnNumber: expected a whole number from 1 to 1,000,000, found null"),
-    (("turns", 1, "turnNumber"), 1, "turns[1].turnNumber: the turn number 1 stands here a second time"),
+    (("turns", 1, "turnNumber"), 1, "turns[1].turnNumber: the turn number 1 occurs a second time"),
     (("turns", 0, "userMessage"), None, "turns[0].userMessage: expected a text, found null"),
     ((*LABELS, "alternateResponses", "humanEdited"), None, "humanEdited: expected a text, since comparisons"),
     ((*LABELS, "selectedPairwiseQuestions"), ["PW99"], "selectedPairwiseQuestions[0]: expected general"),

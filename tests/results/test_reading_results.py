@@ -87,7 +87,7 @@ def test_flat_panas_items_are_read_like_nested_ones():
 
 def test_turns_without_a_number_count_from_1_and_a_number_that_stands_twice_is_refused():
     assert [1, 2] == [turn.number for turn in parse_result({**_bare(), "turns": [{}, {}]}).turns]
-    with pytest.raises(ValueError, match="turn 2 stands"):
+    with pytest.raises(ValueError, match="turn 2 occurs"):
         parse_result({**_bare(), "turns": [{"turnNumber": 2}, {"turnNumber": 2}]})
 
 

@@ -105,6 +105,6 @@ def test_nothing_more_is_sent_once_a_reply_cannot_be_kept(
     Journal.open(folder).close()
     with closing(sqlite3.connect(folder / "_calls.sqlite3")) as journal, journal:
         journal.execute("CREATE TRIGGER t BEFORE INSERT ON replies BEGIN SELECT RAISE(ABORT, 'disk is full'); END")
-    with pytest.raises(DataError, match=r"cannot be written \(disk is full\); make room"):
+    with pytest.raises(DataError, match=r"cannot be written \(disk is full\); free some space"):
         run(concurrency=1)
     assert 1 == len(server.bodies)

@@ -179,7 +179,7 @@ def test_a_wait_that_is_longer_than_a_call_stops_and_names_the_hour(
     ended = command(server)
     assert (2, 1) == (ended.status, len(server.bodies)), ended.read
     assert re.search(r"20\d\d-\d\d-\d\d \d\d:\d\d \S", ended.read)
-    assert "no money" not in ended.read
+    assert "no balance" not in ended.read
 
 
 def test_money_that_runs_out_in_mid_run_keeps_what_is_done(command: Command, tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_money_that_runs_out_in_mid_run_keeps_what_is_done(command: Command, tmp
         ended = command(server, data=DATA)
         sent = server.chats
         assert 2 == ended.status
-        assert "no money" in ended.read
+        assert "no balance" in ended.read
         assert 0 == command(server, data=DATA).status
         assert CALLS + 1 == server.chats
         assert sent < CALLS

@@ -364,9 +364,9 @@ def test_what_cannot_be_judged_is_named_and_left(run: Run, rejudge: Rejudge, ser
     reasons = " / ".join(summary.left.values())
     for said in (
         "its conversation is not among those given",
-        "its mode 'shouting' is none of default",
+        "its mode 'shouting' is not one of default",
         "it holds no drafts",
-        "its votes are not as this format has them",
+        "its votes do not follow the format",
         "the same result exists more than once",
         "it is not valid JSON",
     ):
@@ -384,7 +384,7 @@ def test_results_of_another_conversation_text_are_left(run: Run, rejudge: Rejudg
     conversation["turns"][0]["userMessage"] = "Something else entirely."
     path.write_text(json.dumps(conversation), "utf-8")
     summary = rejudge("judge")
-    assert ["it was made with other conversation texts"] == list(summary.left.values())
+    assert ["it was made from different conversation texts"] == list(summary.left.values())
     assert T == summary.added
 
 

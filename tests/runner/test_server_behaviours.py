@@ -145,7 +145,7 @@ ROWS = [
     ),
     retried("4 empty", raw(b""), "the body was empty"),
     retried("4 white space", raw(b" \n \n"), "the body was empty"),
-    retried("4 cut", raw(GOOD[:40]), "the body was cut"),
+    retried("4 cut", raw(GOOD[:40]), "the body was truncated"),
     answered("5 BOM, white space", Answer(before=b"\xef\xbb\xbf \r\n\n")),
     answered("5 new lines", Answer(before=b"\n" * 50)),
     item("6 all spent", [CUT, CUT], "cut at the limit", requests=2, reasked=1, truncated=1),
@@ -238,7 +238,7 @@ ROWS = [
     item("20 moderated", [error(403, "no", metadata={"reasons": ["violence"]})], "1 refused", TOO_LONG, refused=1),
     item("20 filtered", [error(400, "no", code="content_filter")], "1 refused", TOO_LONG, refused=1),
     item("20 policy", [error(400, "no", code="content_policy_violation")], "1 refused", TOO_LONG, refused=1),
-    stopped("21 money", error(402, "Insufficient credits"), "no money or quota left"),
+    stopped("21 money", error(402, "Insufficient credits"), "no balance or quota left"),
     retried(
         "21 money in flight",
         error(402, "Too much in flight", {"retry-after": "0.2"}),
@@ -269,8 +269,8 @@ ROWS = [
         "takes no more requests",
         waits=0.2,
     ),
-    stopped("25 quota", error(429, "You exceeded your quota", code="insufficient_quota"), "no money or quota left"),
-    stopped("25 hard limit", error(429, "Limit", code="billing_hard_limit_reached"), "no money or quota left"),
+    stopped("25 quota", error(429, "You exceeded your quota", code="insufficient_quota"), "no balance or quota left"),
+    stopped("25 hard limit", error(429, "Limit", code="billing_hard_limit_reached"), "no balance or quota left"),
     stopped("25 per day", error(429, "Rate limit exceeded: free-models-per-day"), "for today"),
     item(
         "26 too large",

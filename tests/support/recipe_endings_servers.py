@@ -26,7 +26,7 @@ def lowered(recipe: str) -> Ending:
 
 def no_money(recipe: str) -> Ending:
     """The first request ends the run."""
-    return Ending(recipe, status=2, results=0, requests=1, reads=("no money",))
+    return Ending(recipe, status=2, results=0, requests=1, reads=("no balance",))
 
 
 def another_day(recipe: str, *reads: str) -> Ending:

@@ -81,7 +81,7 @@ class BatchDisplay(Display):
 
     def _foot(self) -> str:
         results = f"{counted(self._tally.results, 'result')} written so far; " if self._tally.results else ""
-        return f"{results}next look in {words.duration(max(0.0, self._batches.next_look - self._tally.clock()))}"
+        return f"{results}next check in {words.duration(max(0.0, self._batches.next_look - self._tally.clock()))}"
 
 
 def described(sent: Submission) -> str:

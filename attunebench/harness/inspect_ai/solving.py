@@ -74,7 +74,7 @@ class ConversationSolver:
         """Do a sample's job, and leave its result in its store."""
         models, study = self.asked()
         if (name := str(models[0])) in self.closed:
-            raise ConfigurationError(f"{name} was not asked: it refused an earlier call ({self.closed[name]}).")
+            raise ConfigurationError(f"{name} was not called: it refused an earlier call ({self.closed[name]}).")
         conversation = study.conversation(state.metadata["conversation"])
         job = self.jobs.setdefault(state.uuid, study.job(conversation, state.metadata["mode"]))
         await self.do(job, study, models)

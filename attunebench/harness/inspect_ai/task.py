@@ -155,7 +155,7 @@ def _score(found: ConversationEntry) -> Score:
     return Score(
         value={key: math.nan if value is None else value for key, value in values.items()},
         answer=f"{tallies['answered'] or 0:g} of {tallies['expected'] or 0:g} items answered",
-        explanation=f"Composite {shown}{'' if complete else ', a term of it is undefined'}",
+        explanation=f"Composite {shown}{'' if complete else ', because one of its terms is undefined'}",
         metadata={"counts": tallies, "composite_complete": complete},
     )
 
