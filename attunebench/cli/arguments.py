@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -100,6 +101,22 @@ def metric_ids() -> list[str]:
     return [*REGISTRY]
 
 
+def model_names(ctx: typer.Context) -> list[str]:
+    """What a shell completes: the models in the scores file and in the journal at hand."""
+    from attunebench.errors import AttuneBenchError
+    from attunebench.journal import Journal
+    from attunebench.jsonfile import read_json
+
+    names = dict[str, None]()
+    for path in scores_files(None, ctx.params.get("scores")):
+        with suppress(AttuneBenchError, OSError, LookupError, TypeError):
+            names |= dict.fromkeys(map(str, read_json(path)[0]["metadata"]["models"]))
+    folder = Path(ctx.params.get("results") or ctx.params.get("output") or "results")
+    with suppress(AttuneBenchError, OSError), Journal.read(folder, copies=True) as journal:
+        names |= dict.fromkeys(str(model) for (model,) in journal.select("SELECT DISTINCT model FROM replies"))
+    return [*names]
+
+
 def analysis_settings(options: Mapping[str, Any]) -> Settings:
     """How an analysis is made, of the values of `analysis_options`. Raises UsageError."""
     from attunebench.analyses.base import Settings
@@ -116,7 +133,7 @@ def analysis_options(*without: str) -> list[inspect.Parameter]:
 
 
 ConversationsArgument = Annotated[
-    Path | None, typer.Argument(help="Folder of the conversation files, here or by -d.", show_default=False)
+    Path | None, typer.Argument(metavar="CONVERSATIONS", help="Folder of the conversation files.", show_default=False)
 ]
 ConversationsOption = Annotated[
     Path | None, flag("The same folder, as an option.", *FOLDER, panel="What is asked", rare=True)
@@ -138,7 +155,8 @@ ScoresFilesOption = Annotated[
     ),
 ]
 ModelsOption = Annotated[
-    list[str] | None, flag("Only these models; repeat or use commas.", "--models", "--model", metavar="MODEL")
+    list[str] | None,
+    flag("Only these models; repeat or use commas.", "--models", "--model", metavar="MODEL", complete=model_names),
 ]
 ClusterOption = Annotated[
     Literal["participant"] | None,
@@ -216,6 +234,7 @@ CodebookOption = Annotated[
 DryRunOption = Annotated[
     bool, flag("Count calls, tokens and cost; ask no model.", "--dry-run", panel="Limits and cost")
 ]
+JsonOption = Annotated[bool, flag("Write what comes out as JSON to stdout.", "--json", panel="Output")]
 QuietOption = Annotated[bool, flag("Errors and results only.", "--quiet", "-q", panel="Output")]
 SkipInvalidOption = Annotated[
     bool, flag("Leave out conversations that do not validate.", "--skip-invalid", panel="What is asked")

@@ -8,14 +8,15 @@ from typing import Annotated, Any, TypeVar
 import typer
 from pydantic import SecretStr, ValidationError
 
-from attunebench.cli.arguments import comma_list
+from attunebench.cli.arguments import comma_list, model_names
 from attunebench.cli.options import flag, options_of, parameter
 from attunebench.errors import UsageError
 from attunebench.protocol.calls import Mode
 from attunebench.protocol.modes import parse_modes
 from attunebench.runner.settings import ModelSettings, RunSettings
 
-ProviderArgument = Annotated[str, typer.Argument(help="openrouter, openai, prime, azure, local or baseline.")]
+PROVIDER: Any = typer.Argument(metavar="PROVIDER", help="openrouter, openai, prime, azure, local, baseline.")
+ProviderArgument = Annotated[str, PROVIDER]
 
 MODEL = options_of(ModelSettings, without=("provider",))
 """Where the evaluated model is reached."""
@@ -24,7 +25,12 @@ JUDGE_MODEL = parameter(
     Annotated[
         list[str] | None,
         flag(
-            "Model that rates the drafts; repeat for several.", "--judge-model", "-M", metavar="MODEL", panel="Judges"
+            "Model that rates the drafts; repeat for several.",
+            "--judge-model",
+            "-M",
+            metavar="MODEL",
+            panel="Judges",
+            complete=model_names,
         ),
     ],
 )
@@ -44,11 +50,20 @@ T = TypeVar("T")
 
 def modes_of(context: typer.Context, modes: list[str] | None) -> tuple[Mode, ...]:
     """The modes of a run. Raises UsageError for words that are left over."""
-    if context.args:
-        # A word too many is most often a mode that is misspelt: parse_modes names it.
-        parse_modes(context.args)
-        raise UsageError(f"{' '.join(context.args)} is left over; modes are given with --modes.")
+    refuse_further_words(context)
     return parse_modes(modes or ["default"])
+
+
+def refuse_further_words(context: typer.Context) -> None:
+    """Raises UsageError for words after the last argument: most often misspelt modes."""
+    if context.args:
+        words = " ".join(context.args)
+        try:
+            parse_modes(context.args)
+        except UsageError as error:
+            where = "stands after PROVIDER, MODEL and CONVERSATIONS and was taken for a mode"
+            raise UsageError(f"{words} {where}. {error}") from None
+        raise UsageError(f"{words} is left over; modes are given with --modes.")
 
 
 def model_settings(provider: str, model: str, base_url: str | None, api_key: str | None) -> ModelSettings:
@@ -79,11 +94,15 @@ def run_settings(em: ModelSettings, judges: Mapping[str, Any], **values: Any) ->
     return checked(RunSettings, em=em, judges=reached, **values)
 
 
-def checked(make: Callable[..., T], **values: Any) -> T:
+def option_named(name: str) -> str:
+    """How a setting is spelt on the command line."""
+    return f"--{name.replace('_', '-')}"
+
+
+def checked(make: Callable[..., T], spelling: Callable[[str], str | None] = option_named, **values: Any) -> T:
     """Settings made of these values. Raises UsageError in place of pydantic's report."""
     try:
         return make(**values)
     except ValidationError as error:
         first = error.errors()[0]
-        option = "--" + str(first["loc"][0]).replace("_", "-")
-        raise UsageError(f"{option}: {first['msg']}, not {first['input']!r}.") from None
+        raise UsageError(f"{spelling(str(first['loc'][0]))}: {first['msg']}, not {first['input']!r}.") from None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from attunebench.cli.arguments import JsonOption
 from attunebench.cli.options import flag
 
 _MARKS = {"ok": "ok  ", "note": "-   ", "fail": "FAIL"}
@@ -16,6 +19,7 @@ def doctor(
     base_url: Annotated[str | None, flag("Ask this server for its models, e.g. http://localhost:8000/v1.")] = None,
     api_key: Annotated[str | None, flag("The key for that server; no other key is ever sent to it.")] = None,
     output: Annotated[Path, flag("The folder that a run would write into.", "--output", "-o")] = Path("results"),
+    as_json: JsonOption = False,
 ) -> None:
     """Say what is installed, which keys a run would find (never the keys), and whether a server answers.
 
@@ -23,6 +27,11 @@ def doctor(
     """
     from attunebench.doctor import examine
 
+    if as_json:
+        findings = [asdict(each) for each in examine(base_url=base_url, api_key=api_key, output=output)]
+        ok = all(each["state"] != "fail" for each in findings)
+        typer.echo(json.dumps({"ok": ok, "findings": findings}))
+        raise typer.Exit(not ok)
     failed = 0
     for finding in examine(base_url=base_url, api_key=api_key, output=output):
         typer.echo(f"{_MARKS[finding.state]}  {finding.text}")

@@ -34,6 +34,7 @@ COMMANDS = {
     "rejudge": "Judge existing drafts by other or more judges.",
     "import-inspect": "Make result files of Inspect AI's logs.",
     "import-lm-eval": "Make result files of lm_eval's logged samples.",
+    "view": "Show the report of a results folder in the browser, while results come.",
     "report": "Show scores as tables, or explain a metric.",
     "compare": "Compare models pair by pair and rank them in tiers.",
     "analyze": "Ask one question of scores: for whom, when and where models differ.",

@@ -38,7 +38,7 @@ def flag(
     shown: str | None = None,
     min: float | None = None,
     max: float | None = None,
-    complete: Callable[[], list[str]] | None = None,
+    complete: Callable[..., list[str]] | None = None,
 ) -> Any:
     """An option in `Annotated`: its meaning, its spellings (`--name` by default), and how `--help` shows it."""
     return typer.Option(

@@ -87,7 +87,7 @@ def predict_profile(
         return
     from attunebench.profiles import predict_profiles
 
-    summary = running.ask(predict_profiles, loaded, settings, book, quiet=quiet)
+    [summary] = running.ask_all(predict_profiles, loaded, [settings], book, quiet=quiet)
     if summary.stopped != "interrupted" and summary.written + summary.complete_before:
         _show(loaded, settings, format, output_scores, resamples)
     running.leave(summary, loaded)

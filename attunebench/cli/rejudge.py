@@ -21,6 +21,7 @@ from attunebench.cli.arguments import (
     ResultsOption,
     SkipInvalidOption,
     comma_list,
+    model_names,
     ran_folders,
 )
 from attunebench.cli.asking import JUDGE_MODEL, checked, model_settings
@@ -59,6 +60,7 @@ def rejudge(
         flag(
             "Only results of these models, by name or as provider/model; repeat or use commas.",
             metavar="MODEL",
+            complete=model_names,
             shown="all",
             panel="What is asked",
         ),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
+from collections.abc import Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -18,19 +20,14 @@ from attunebench.cli.arguments import (
     ModesOption,
     QuietOption,
     SkipInvalidOption,
+    model_names,
     one_folder,
 )
-from attunebench.cli.asking import (
-    JUDGES,
-    MODEL,
-    ProviderArgument,
-    checked,
-    model_settings,
-    modes_of,
-    run_settings,
-)
+from attunebench.cli.asking import JUDGES, MODEL, PROVIDER, checked, refuse_further_words
 from attunebench.cli.options import flag, options_of, with_options
-from attunebench.errors import UsageError
+from attunebench.cli.run_file import RunFile, add_keys, read_run_file, write_run_file
+from attunebench.cli.study import study_of
+from attunebench.errors import AttuneBenchError, UsageError
 from attunebench.options import option, rare
 from attunebench.runner.settings import RunSettings
 from attunebench.text import printable
@@ -40,6 +37,7 @@ if TYPE_CHECKING:
 
     from attunebench.batches.ledger import Submission
     from attunebench.batches.requests import Origin
+    from attunebench.cli.progress.stream import EventStream
     from attunebench.codebook import Codebook
     from attunebench.conversations import ConversationSet
     from attunebench.runner import RunSummary
@@ -79,30 +77,46 @@ class Means(BaseModel):
         le=1,
     )
 
-    def check(self, settings: RunSettings) -> None:
-        """Raises UsageError for options that do not go together."""
+    def check(self, settings: RunSettings, *, alone: bool) -> None:
+        """Raises UsageError for options that do not go together; `alone`: no other model is run."""
         if self.executor == "here" and (self.ray_address or self.workers):
             raise UsageError("--ray-address and --workers belong to --executor ray.")
         if self.batch and (settings.shard or self.executor == "ray"):
             raise UsageError("--batch hands the whole run to the provider: --shard and --executor do not go with it.")
         if not self.batch and (self.cancel or self.batch_discount is not None):
             raise UsageError("--cancel and --batch-discount belong to --batch.")
+        if self.batch and not alone:
+            raise UsageError("--batch takes one model at a time: name it before the options, as PROVIDER MODEL.")
+        if self.batch:
+            from attunebench.batches.service import refuse_what_does_not_fit
+
+            refuse_what_does_not_fit(settings)
 
 
 @with_options(em=MODEL, judges=JUDGES, values=options_of(RunSettings), means=options_of(Means))
 def run(
     context: typer.Context,
-    provider: ProviderArgument,
+    provider: Annotated[str | None, PROVIDER] = None,
     model: Annotated[
-        str, typer.Argument(help="Its name there; baselines: random, majority, no-change, lexicon, oracle.")
-    ],
+        str | None,
+        typer.Argument(
+            metavar="MODEL",
+            autocompletion=model_names,
+            help="Its name there; baselines: random, majority, no-change, lexicon, oracle.",
+        ),
+    ] = None,
     conversations: ConversationsArgument = None,
+    config: Annotated[
+        Path | None,
+        flag("Options, models and judges in a TOML file.", "--config", metavar="FILE", panel="What is asked"),
+    ] = None,
     folder: ConversationsOption = None,
     modes: ModesOption = None,
     codebook: CodebookOption = None,
     skip_invalid: SkipInvalidOption = False,
     dry_run: DryRunOption = False,
     output: Annotated[Path, flag("Folder of the result files.", "-o", "--output", panel="Output")] = Path("results"),
+    json: Annotated[bool, flag("Write events as JSON lines to stdout.", "--json", panel="Output")] = False,
     quiet: QuietOption = False,
     *,
     em: dict[str, Any],
@@ -110,42 +124,96 @@ def run(
     values: dict[str, Any],
     means: dict[str, Any],
 ) -> None:
-    """Evaluate a model on a folder of conversations.
+    """Evaluate a model on a folder of conversations, with a result file for each and mode. Rerun to resume."""
+    from attunebench.cli.progress.stream import EventStream
 
-    Writes one result file per conversation and mode. Rerun to resume.
-    """
+    refuse_further_words(context)
+    if config is None and (provider is None or model is None):
+        raise UsageError(
+            "PROVIDER and MODEL are missing: give both, as in `attune-bench run baseline majority CONVERSATIONS`, "
+            "or a run file with --config."
+        )
+    where = one_folder(conversations, folder) if conversations or folder or config is None else None
+    options: dict[str, Any] = {
+        "provider": provider,
+        "model": model,
+        "conversations": where,
+        "modes": modes,
+        "codebook": codebook,
+    }
+    options |= {"skip_invalid": skip_invalid, "output": output, **em, **judges, **values, **means}
+    typed = {"conversations" if name == "folder" else name for name in context.params if _is_typed(context, name)}
+    events = EventStream() if json else None
+    file = RunFile()
+    if config is not None:
+        add_keys(config.parent)
+        file = read_run_file(config, inspect.signature(run).parameters)
+    status, error = 0, None
+    try:
+        status = _run(file, options, typed, dry_run=dry_run, quiet=quiet, events=events)
+    except AttuneBenchError as failure:
+        status, error = failure.exit_status, failure
+        raise
+    finally:
+        if events is not None:
+            events.write("exit", status=status, error=error and str(error))
+    if status:
+        raise typer.Exit(status)
+
+
+def _is_typed(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name in ("COMMANDLINE", "ENVIRONMENT")
+
+
+def _run(
+    file: RunFile,
+    options: Mapping[str, Any],
+    typed: Collection[str],
+    *,
+    dry_run: bool,
+    quiet: bool,
+    events: EventStream | None,
+) -> int:
+    """The exit status."""
     from attunebench.cli import running
     from attunebench.cli.emitting import say
-    from attunebench.runner.pricing import estimate_run, known_prices
 
-    asked = model_settings(provider, model, em["base_url"], em.get("api_key"))
-    settings = run_settings(asked, judges, modes=modes_of(context, modes), output=output, **values)
-    by = checked(Means, **means)
-    by.check(settings)
-    if by.batch:
-        from attunebench.batches.service import refuse_what_does_not_fit
-
-        refuse_what_does_not_fit(settings)
-    where = one_folder(conversations, folder)
-    loaded, book = running.load(where, codebook, skip_invalid=skip_invalid, quiet=quiet)
+    study = study_of(file, options, typed)
+    shared = study.values[0]
+    by = checked(Means, **{name: shared[name] for name in Means.model_fields})
+    for settings in study.runs:
+        by.check(settings, alone=len(study.runs) == 1)
+    if (where := shared["conversations"]) is None:
+        raise UsageError(f"{file.path}: the conversations folder is missing; add the key conversations, or give -d.")
+    loaded, book = running.load(where, shared["codebook"], skip_invalid=shared["skip_invalid"], quiet=quiet)
     if dry_run:
-        estimate, known = estimate_run(loaded.conversations, settings, book), known_prices(settings)
-        running.show_estimate(estimate, settings, known)
-        if by.batch:
-            _show_batch_price(estimate, settings, known, by.batch_discount)
-        return
+        running.estimate_all(study.runs, loaded, book, partial(_show_batch_price, by), events)
+        return 0
+    if len(study.runs) > 1 or shared["max_cost"] is not None:
+        running.check_all(study.runs, loaded, book)
+    if file.path.name:
+        from attunebench.runner.files import prepare_folder
+
+        prepare_folder(shared["output"])
+        write_run_file(file, study.values, study.judges)
     if by.batch:
         from attunebench.batches.requests import Origin
 
-        origin = partial(Origin, where, codebook, skip_invalid)
-        summary = _by_batches(by, settings, loaded, book, origin, quiet)
+        origin = partial(Origin, where, shared["codebook"], shared["skip_invalid"])
+        summaries = [_by_batches(by, study.runs[0], loaded, book, origin, quiet, events)]
     else:
-        _refuse_beside_batches(settings)
-        summary = running.ask(_live(by), loaded, settings, book, quiet=quiet)
-    whole, done = summary.whole[0] == summary.whole[1], not (summary.stopped or summary.skipped or summary.unreached)
-    if whole and done and not quiet:
-        say(running.scoring(summary.output, where))
-    running.leave(summary, loaded)
+        for settings in study.runs:
+            _refuse_beside_batches(settings)
+        summaries = running.ask_all(_live(by), loaded, study.runs, book, quiet=quiet, events=events)
+    if not quiet and all(map(_is_whole, summaries)):
+        say(running.scoring(shared["output"], where))
+    return max(running.status_of(summary, loaded) for summary in summaries)
+
+
+def _is_whole(summary: RunSummary) -> bool:
+    done = not (summary.stopped or summary.skipped or summary.unreached)
+    return done and summary.whole[0] == summary.whole[1]
 
 
 def _live(by: Means) -> Any:
@@ -179,6 +247,7 @@ def _by_batches(
     book: Codebook,
     origin: Callable[[str], Origin],
     quiet: bool,
+    events: EventStream | None,
 ) -> RunSummary:
     """Hand the run to the batch service, and say how that ended and how to come back."""
     from attunebench.batches.executor import BatchExecutor
@@ -196,9 +265,12 @@ def _by_batches(
         origin=origin(again),
         interruptible=True,
     )
-    with batches_shown(settings, discount=by.batch_discount, quiet=quiet) as watcher:
+    shown = batches_shown(settings, discount=by.batch_discount, quiet=quiet)
+    with shown if events is None else events.following(settings) as watcher:
         conversations = loaded.conversations
         summary, executor = run_by(opened, conversations, settings, book, observer=watcher, run_again=again)
+    if events is not None:
+        events.ended(summary, settings)
     running.say_how_it_ended(summary, settings, "" if executor.under_way else again)
     if executor.under_way:
         _say_what_goes_on(executor.under_way, again)
@@ -216,11 +288,13 @@ def _say_what_goes_on(under_way: Iterable[Submission], again: str) -> None:
     say(f"Cancel with: {shown} --cancel")
 
 
-def _show_batch_price(estimate: Estimate, settings: RunSettings, known: KnownPrices, discount: float | None) -> None:
+def _show_batch_price(by: Means, estimate: Estimate, settings: RunSettings, known: KnownPrices) -> None:
     from attunebench.backends.prices import usd
     from attunebench.batches.pending import batch_prices
 
-    known = batch_prices(known, settings.em.provider, discount)
+    if not by.batch:
+        return
+    known = batch_prices(known, settings.em.provider, by.batch_discount)
     cost = estimate.price(known.prices, settings.max_tokens)
     if estimate.calls and cost is not None:
         typer.echo(f"By batch: about {usd(cost[0])}, {usd(cost[1])} with every reply at its limit ({known.source}).")

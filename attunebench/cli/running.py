@@ -7,38 +7,118 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import typer
 
+from attunebench.backends import endpoint_of
 from attunebench.backends.prices import usd
 from attunebench.cli.closing import closing_lines, going_on
 from attunebench.cli.emitting import folded, say
-from attunebench.cli.loading import load
-from attunebench.cli.progress import shown
+from attunebench.cli.loading import load as load
+from attunebench.cli.progress import shown, words
+from attunebench.cli.progress.stream import EventStream
 from attunebench.codebook import Codebook
 from attunebench.conversations import ConversationSet
+from attunebench.errors import AttuneBenchError, ConfigurationError
 from attunebench.runner import RunSettings, RunSummary
-from attunebench.runner.pricing import Estimate, KnownPrices, options_for_prices
+from attunebench.runner.budget import Budget, Cost
+from attunebench.runner.pricing import (
+    Estimate,
+    KnownPrices,
+    check_bound,
+    estimate_run,
+    known_prices,
+    options_for_prices,
+)
 from attunebench.text import printable
 
-__all__ = ["ask", "leave", "load", "run_again", "say_how_it_ended", "scoring", "show_estimate"]
-
+_STATUS = {"interrupted": 130, "max-cost": 3}
 _SECRET_OPTIONS = ("--api-key", "--judge-api-key")
 
 
-def ask(
-    run: Callable[..., RunSummary], loaded: ConversationSet, settings: RunSettings, book: Codebook, *, quiet: bool
-) -> RunSummary:
-    """Run with its progress shown, and say how it ended and how to go on. `run` takes what `api.run` takes."""
-    again = run_again(sys.argv)
-    with shown(settings, quiet=quiet) as observer:
-        summary = run(
-            loaded.conversations, settings, codebook=book, observer=observer, run_again=again, interruptible=True
-        )
-    say_how_it_ended(summary, settings, again)
-    return summary
+def ask_all(
+    run: Callable[..., RunSummary],
+    loaded: ConversationSet,
+    runs: Sequence[RunSettings],
+    book: Codebook,
+    *,
+    quiet: bool,
+    events: EventStream | None = None,
+) -> list[RunSummary]:
+    """Run one after the other within the first one's --max-cost, show the progress of each, and say how it ended and
+    how to go on. `run` takes what `api.run` takes. A ConfigurationError of one model leaves the others to be run,
+    and is raised at the end; after --max-cost and an interruption none begins."""
+    again, left, several, failure = run_again(sys.argv), runs[0].max_cost, len(runs) > 1, None
+    summaries, budgets = list[RunSummary](), list[Budget]()
+    for number, settings in enumerate(runs, 1):
+        if several and not quiet:
+            say(f"Model {number} of {len(runs)}: {printable(settings.em.model)} ({settings.em.provider})")
+        settings = settings.model_copy(update={"max_cost": left})
+        with shown(settings, quiet=quiet, events=events) as tally:
+            told = {"codebook": book, "observer": tally, "run_again": again, "interruptible": True}
+            try:
+                summary = run(loaded.conversations, settings, **told)
+            except ConfigurationError as error:
+                if not several:
+                    raise
+                failure = failure or error
+                _say_failure(settings, error, events)
+                continue
+            finally:
+                if tally.plan is not None:
+                    budgets.append(tally.plan.spending)
+                    left = None if left is None else max(0.0, left - tally.plan.spending.spent)
+        summaries.append(summary)
+        if events is not None:
+            events.ended(summary, settings)
+        say_how_it_ended(summary, settings, "" if several else again)
+        if summary.stopped in _STATUS:
+            failure = None
+            break
+    if several:
+        _say_in_all(summaries, budgets, len(runs), again)
+    if failure is not None:
+        raise failure
+    return summaries
+
+
+def _say_failure(settings: RunSettings, error: ConfigurationError, events: EventStream | None) -> None:
+    if events is not None:
+        events.write("error", provider=settings.em.provider, model=settings.em.model, message=str(error))
+    say(folded(f"{printable(settings.em.model)} failed: {printable(str(error), 1000)}"))
+
+
+def _say_in_all(summaries: Sequence[RunSummary], budgets: Sequence[Budget], models: int, again: str) -> None:
+    """What several runs made and cost, and the command that goes on with what is left."""
+    done = sum(not (each.stopped or each.skipped or each.unreached) for each in summaries)
+    total = Budget()
+    total.model, total.judges = (sum((getattr(b, who) for b in budgets), Cost()) for who in ("model", "judges"))
+    say(f"{done} of {models} models done. Cost in all: {words.cost(total) or 'nothing was asked'}.")
+    if command := next(filter(None, (going_on(each, again) for each in summaries)), ""):
+        say(command)
+
+
+def check_all(runs: Sequence[RunSettings], loaded: ConversationSet, book: Codebook) -> None:
+    """Raise, before anything is written or sent, what would stop one of the runs at its start: a missing key, prices
+    that --max-cost needs, results of other settings."""
+    for settings in runs:
+        with _naming(settings.em.model if len(runs) > 1 else ""):
+            for model in settings.models.values():
+                endpoint_of(model)
+            calls = estimate_run(loaded.conversations, settings, book).calls
+            if calls and settings.max_cost is not None:
+                check_bound(settings, known_prices(settings).prices)
+
+
+@contextmanager
+def _naming(model: str) -> Iterator[None]:
+    try:
+        yield
+    except AttuneBenchError as error:
+        raise type(error)(f"{model}: {error}") if model else error from None
 
 
 def say_how_it_ended(summary: RunSummary, settings: RunSettings, again: str) -> None:
@@ -56,13 +136,16 @@ def scoring(results: Path, conversations: Path) -> str:
 
 
 def leave(summary: RunSummary, loaded: ConversationSet) -> None:
-    """End the command by typer.Exit where its status is not 0 (spec 5.1)."""
-    if summary.stopped == "interrupted":
-        raise typer.Exit(130)
-    if summary.stopped == "max-cost":
-        raise typer.Exit(3)
-    if summary.stopped or summary.skipped or summary.votes_owed or loaded.skipped:
-        raise typer.Exit(1)
+    """End the command by typer.Exit where its status is not 0."""
+    if status := status_of(summary, loaded):
+        raise typer.Exit(status)
+
+
+def status_of(summary: RunSummary, loaded: ConversationSet) -> int:
+    """The exit status of spec 5.1."""
+    if summary.stopped in _STATUS:
+        return _STATUS[summary.stopped]
+    return int(bool(summary.stopped or summary.skipped or summary.votes_owed or loaded.skipped))
 
 
 def run_again(argv: Sequence[str]) -> str:
@@ -77,6 +160,25 @@ def run_again(argv: Sequence[str]) -> str:
         else:
             words.append(word)
     return shlex.join(["attune-bench", *words])
+
+
+def estimate_all(
+    runs: Sequence[RunSettings],
+    loaded: ConversationSet,
+    book: Codebook,
+    further: Callable[[Estimate, RunSettings, KnownPrices], None],
+    events: EventStream | None,
+) -> None:
+    """What each run would ask and cost: shown, with `further` lines, or as an event."""
+    for number, settings in enumerate(runs, 1):
+        estimate, known = estimate_run(loaded.conversations, settings, book), known_prices(settings)
+        if events is not None:
+            events.estimated(estimate, settings, known)
+            continue
+        if len(runs) > 1:
+            typer.echo(f"Model {number} of {len(runs)}: {printable(settings.em.model)} ({settings.em.provider})")
+        show_estimate(estimate, settings, known)
+        further(estimate, settings, known)
 
 
 def show_estimate(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -13,6 +14,7 @@ import typer
 from attunebench.cli.arguments import (
     ClusterOption,
     GroundTruthOption,
+    JsonOption,
     ResultsOption,
     SkipInvalidOption,
 )
@@ -72,6 +74,7 @@ def score(
     bertscore_device: Annotated[
         Literal["cpu", "cuda"] | None, flag("Where it runs. Implies --bertscore.", shown="cpu")
     ] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Score results against the participants' labels. Asks no model, and needs no network but to fetch BERTScore's.
 
@@ -99,10 +102,29 @@ def score(
             judge_scale=judge_scale,
         )
     left_out = _tell(scores)
+    if as_json:
+        typer.echo(json.dumps(_as_json(scores, output)))
     say(f"Scores of {counted(scores['metadata']['n_results'], 'result')} written to {output}.")
     say(f"Next: attune-bench report --scores {shlex.quote(printable(str(output)))}")
     if left_out:
         raise typer.Exit(1)
+
+
+def _as_json(scores: Scores, output: Path) -> dict[str, Any]:
+    """What is known at once; the rest is in the file."""
+    groups = [
+        {
+            "provider": group["provider"],
+            "model": group["em_model"],
+            "mode": group["mode"],
+            "conversations": group["n_conversations"],
+            "coverage": group["coverage"],
+            "composite": group["metrics"].get("composite"),
+        }
+        for group in scores["aggregates"]
+    ]
+    counts = {name: scores["metadata"][name] for name in ("n_results", "n_conversations")}
+    return {"scores": str(output), **counts, "groups": groups, "left_out": scores["left_out"]}
 
 
 def _comparing(model: str | None, layer: int | None, device: Literal["cpu", "cuda"]) -> BertScoreSettings:

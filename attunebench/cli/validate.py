@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from attunebench.cli.arguments import ConversationsArgument, ConversationsOption, one_folder
+from attunebench.cli.arguments import ConversationsArgument, ConversationsOption, JsonOption, one_folder
 from attunebench.cli.options import flag
 from attunebench.text import printable
 
@@ -15,6 +17,7 @@ def validate(
     conversations: ConversationsArgument = None,
     folder: ConversationsOption = None,
     quiet: Annotated[bool, flag("Errors only, without the warnings.", "--quiet", "-q")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Check conversation files: file, place in the JSON and what was expected, for every error. Changes nothing.
 
@@ -23,6 +26,16 @@ def validate(
     from attunebench.conversations import validate_folder
 
     report = validate_folder(one_folder(conversations, folder))
+    if as_json:
+        found = {name: [asdict(issue) for issue in getattr(report, name)] for name in ("errors", "warnings")}
+        told = {
+            "ok": report.ok,
+            "conversations": report.n_conversations,
+            **found,
+            "passed_over": [each._asdict() for each in report.passed_over],
+        }
+        typer.echo(json.dumps(told))
+        raise typer.Exit(not report.ok)
     for issue in report.errors:
         typer.echo(f"error    {printable(str(issue))}")
     for issue in () if quiet else report.warnings:

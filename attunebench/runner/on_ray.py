@@ -179,6 +179,8 @@ class OnRay(RunExecutor):
                 ) from error
             finally:
                 self._closed = True
+                if self._left is not None and settings.max_cost is not None:
+                    run.budget.spent = settings.max_cost - self._left  # whoever did not report counts in full
                 self._cancel(force=True)
                 self._queue.shutdown(force=True)
                 shutil.rmtree(self._probe, ignore_errors=True)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from entries import an_entry, keep
 
 from attunebench.cli.main import COMMANDS
 from attunebench.runner import ModelSettings, RunSettings
@@ -65,9 +69,29 @@ def test_a_value_that_the_settings_refuse_is_named_by_its_option(cli: Command) -
     assert ended.err.startswith("attune-bench: --concurrency: ")
 
 
-def test_a_shell_completes_metrics(cli: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("_ATTUNE_BENCH_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", "attune-bench analyze --metric compos")
-    monkeypatch.setenv("COMP_CWORD", "3")
-    monkeypatch.setattr("sys.argv", ["attune-bench"])
-    assert "composite" in cli().out.split()
+@pytest.fixture
+def completed(cli: Command, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
+    def call(line: str) -> list[str]:
+        monkeypatch.setenv("_ATTUNE_BENCH_COMPLETE", "complete_bash")
+        monkeypatch.setenv("COMP_WORDS", line)
+        monkeypatch.setenv("COMP_CWORD", str(len(line.split(" ")) - 1))
+        monkeypatch.setattr("sys.argv", ["attune-bench"])
+        return cli().out.split()
+
+    return call
+
+
+def test_a_shell_completes_metrics(completed: Callable[[str], list[str]]) -> None:
+    assert "composite" in completed("attune-bench analyze --metric compos")
+
+
+def test_a_shell_completes_the_models_of_scores_and_journals(completed: Callable[[str], list[str]]) -> None:
+    assert [] == completed("attune-bench compare --models ")
+    Path("scores.json").write_text(json.dumps({"metadata": {"models": ["of-scores"]}}))
+    keep(Path("results"), an_entry(1, model="of-journal"))
+    keep(Path("elsewhere"), an_entry(1, model="of-elsewhere"))
+    assert {"of-scores", "of-journal"} == {*completed("attune-bench compare --models ")}
+    assert ["of-journal"] == completed("attune-bench run local of-j")
+    assert ["of-elsewhere"] == completed("attune-bench rejudge -r elsewhere --judge-model of-e")
+    Path("scores.json").write_text("no JSON")
+    assert ["of-journal"] == completed("attune-bench compare --models ")

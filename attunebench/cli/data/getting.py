@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import sys
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from attunebench.cli.arguments import FOLDER
+from attunebench.cli.arguments import FOLDER, JsonOption
 from attunebench.cli.emitting import say
 from attunebench.cli.options import flag
 from attunebench.errors import UsageError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 def list_sets(
     place: Annotated[Path | None, flag("Look in this folder too.", "--in", metavar="DIR")] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """List the known data sets: how many conversations each has, in which folder it was found, whether it is complete
     there or which numbers are missing, and how to get it.
@@ -37,7 +39,12 @@ def list_sets(
 
     if place is not None and not place.is_dir():
         raise UsageError(f"There is no folder {place}; give one that exists with --in.")
-    for listed in list_known([Path(), *([place] if place is not None else [])]):
+    known = list_known([Path(), *([place] if place is not None else [])])
+    if as_json:
+        sets = [{**each._asdict(), "found": [found._asdict() for found in each.found]} for each in known]
+        typer.echo(json.dumps({"sets": sets}, default=str))
+        return
+    for listed in known:
         for line in _lines(listed):
             typer.echo(line)
 

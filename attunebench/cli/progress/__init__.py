@@ -11,15 +11,21 @@ from contextlib import contextmanager
 
 from attunebench.cli.progress.board import Board
 from attunebench.cli.progress.display import Display
+from attunebench.cli.progress.stream import EventStream
 from attunebench.cli.progress.tally import Tally
-from attunebench.runner import Observer, RunSettings
+from attunebench.runner import RunSettings
 
 __all__ = ["shown"]
 
 
 @contextmanager
-def shown(settings: RunSettings, *, quiet: bool) -> Iterator[Observer]:
-    """The display that suits where stderr goes. However the run ends, the terminal is left as it was."""
+def shown(settings: RunSettings, *, quiet: bool, events: EventStream | None = None) -> Iterator[Tally]:
+    """The display that suits where stderr goes, or the stream of events. However the run ends, the terminal is left as
+    it was."""
+    if events is not None:
+        with events.following(settings) as tally:
+            yield tally
+        return
     board = Board(sys.stderr, quiet=quiet)
     tally = Tally(settings, wake=board.wake)
     display = Display(tally, board)
