@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Collection, Mapping
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -27,7 +28,7 @@ from attunebench.cli.asking import JUDGES, MODEL, PROVIDER, checked, refuse_furt
 from attunebench.cli.options import flag, options_of, with_options
 from attunebench.cli.run_file import RunFile, add_keys, read_run_file, write_run_file
 from attunebench.cli.study import study_of
-from attunebench.errors import AttuneBenchError, UsageError
+from attunebench.errors import UsageError
 from attunebench.options import option, rare
 from attunebench.runner.settings import RunSettings
 from attunebench.text import printable
@@ -127,38 +128,26 @@ def run(
     """Evaluate a model on a folder of conversations, with a result file for each and mode. Rerun to resume."""
     from attunebench.cli.progress.stream import EventStream
 
-    refuse_further_words(context)
-    if config is None and (provider is None or model is None):
-        raise UsageError(
-            "PROVIDER and MODEL are missing: give both, as in `attune-bench run baseline majority CONVERSATIONS`, "
-            "or a run file with --config."
-        )
-    where = one_folder(conversations, folder) if conversations or folder or config is None else None
-    options: dict[str, Any] = {
-        "provider": provider,
-        "model": model,
-        "conversations": where,
-        "modes": modes,
-        "codebook": codebook,
-    }
-    options |= {"skip_invalid": skip_invalid, "output": output, **em, **judges, **values, **means}
-    typed = {"conversations" if name == "folder" else name for name in context.params if _is_typed(context, name)}
     events = EventStream() if json else None
-    file = RunFile()
-    if config is not None:
-        add_keys(config.parent)
-        file = read_run_file(config, inspect.signature(run).parameters)
-    status, error = 0, None
-    try:
+    with events.until_exit() if events is not None else nullcontext():
+        refuse_further_words(context)
+        if config is None and (provider is None or model is None):
+            raise UsageError(
+                "PROVIDER and MODEL are missing: give both, as in `attune-bench run baseline majority CONVERSATIONS`, "
+                "or a run file with --config."
+            )
+        where = one_folder(conversations, folder) if conversations or folder or config is None else None
+        options: dict[str, Any] = {"provider": provider, "model": model, "conversations": where, "modes": modes}
+        options |= {"codebook": codebook, "skip_invalid": skip_invalid, "output": output}
+        options |= {**em, **judges, **values, **means}
+        typed = {"conversations" if name == "folder" else name for name in context.params if _is_typed(context, name)}
+        file = RunFile()
+        if config is not None:
+            add_keys(config.parent)
+            file = read_run_file(config, inspect.signature(run).parameters)
         status = _run(file, options, typed, dry_run=dry_run, quiet=quiet, events=events)
-    except AttuneBenchError as failure:
-        status, error = failure.exit_status, failure
-        raise
-    finally:
-        if events is not None:
-            events.write("exit", status=status, error=error and str(error))
-    if status:
-        raise typer.Exit(status)
+        if status:
+            raise typer.Exit(status)
 
 
 def _is_typed(context: typer.Context, name: str) -> bool:
@@ -190,8 +179,7 @@ def _run(
     if dry_run:
         running.estimate_all(study.runs, loaded, book, partial(_show_batch_price, by), events)
         return 0
-    if len(study.runs) > 1 or shared["max_cost"] is not None:
-        running.check_all(study.runs, loaded, book)
+    running.check_all(study.runs, loaded, book)
     if file.path.name:
         from attunebench.runner.files import prepare_folder
 

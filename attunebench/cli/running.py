@@ -58,9 +58,9 @@ def ask_all(
             say(f"Model {number} of {len(runs)}: {printable(settings.em.model)} ({settings.em.provider})")
         settings = settings.model_copy(update={"max_cost": left})
         with shown(settings, quiet=quiet, events=events) as tally:
-            told = {"codebook": book, "observer": tally, "run_again": again, "interruptible": True}
+            options = {"codebook": book, "observer": tally, "run_again": again, "interruptible": True}
             try:
-                summary = run(loaded.conversations, settings, **told)
+                summary = run(loaded.conversations, settings, **options)
             except ConfigurationError as error:
                 if not several:
                     raise
@@ -102,13 +102,15 @@ def _say_in_all(summaries: Sequence[RunSummary], budgets: Sequence[Budget], mode
 
 
 def check_all(runs: Sequence[RunSettings], loaded: ConversationSet, book: Codebook) -> None:
-    """Raise, before anything is written or sent, what would stop one of the runs at its start: a missing key, prices
-    that --max-cost needs, results of other settings."""
+    """Raise, before anything is written or sent, what would stop one of several runs at its start: no key, no
+    prices for --max-cost, older results in the way. A single run says so itself, but for prices of a new folder."""
     for settings in runs:
+        calls = not settings.output.exists()
         with _naming(settings.em.model if len(runs) > 1 else ""):
-            for model in settings.models.values():
-                endpoint_of(model)
-            calls = estimate_run(loaded.conversations, settings, book).calls
+            if len(runs) > 1:
+                for model in settings.models.values():
+                    endpoint_of(model)
+                calls = estimate_run(loaded.conversations, settings, book).calls > 0
             if calls and settings.max_cost is not None:
                 check_bound(settings, known_prices(settings).prices)
 

@@ -77,6 +77,8 @@ def test_run_tells_of_an_error_and_of_an_estimate(cli: Command, server: FakeServ
     told = events(cli("run", "local", "m", "nowhere", "--base-url", server.url, "--json"))
     assert ["exit"] == [line["event"] for line in told]
     assert (2, True) == (told[0]["status"], "nowhere" in told[0]["error"])
+    [ended] = events(cli("run", "--json"))
+    assert 2 == ended["status"]
     told = events(cli("run", "local", "m", data, "--base-url", server.url, "--json", "--dry-run"))
     assert ["estimate", "exit"] == [line["event"] for line in told]
     assert 3 == told[0]["results"]["to_make"]

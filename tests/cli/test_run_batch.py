@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -73,6 +74,14 @@ def test_a_run_tells_of_its_batches_and_ends_like_any_other(batch: Batch, server
 
 def test_quiet_says_the_closing_lines_only(batch: Batch) -> None:
     assert "batch_1" not in batch("--quiet").err
+
+
+def test_events_tell_of_batches(batch: Batch) -> None:
+    lines = [json.loads(line) for line in batch("--json").out.splitlines()]
+    looks = [line["batches"] for line in lines if line["event"] == "batches" and line["batches"]]
+    assert {"id", "status", "requests", "answered", "failed"} == looks[0][0].keys()
+    assert ["batch_1", 5] == [looks[0][0][name] for name in ("id", "requests")]
+    assert ["end", "exit"] == [line["event"] for line in lines][-2:]
 
 
 def test_the_estimate_shows_both_prices(batch: Batch, server: BatchServer) -> None:

@@ -47,7 +47,7 @@ def table(name: str, *lines: str, **values: str) -> str:
 
 
 def asked(server: FakeServer) -> Counter[str]:
-    return Counter(body["model"] for body in server.bodies)
+    return Counter(each.model for each in server.asked if each.method == "POST")
 
 
 def results(folder: Path) -> list[dict[str, object]]:

@@ -12,8 +12,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from attunebench.cli.progress.board import Board
 from attunebench.cli.progress.tally import Tally
+from attunebench.errors import AttuneBenchError
 from attunebench.runner import RunPlan, RunSettings, RunSummary
 
 if TYPE_CHECKING:
@@ -98,6 +101,25 @@ class EventStream:
 
     def write(self, event: str, **facts: Any) -> None:
         self._print({"event": event, "time": _now(), **facts})
+
+    @contextmanager
+    def until_exit(self) -> Iterator[None]:
+        """The last event says how the command ended; a bug of ours ends it with 2."""
+        status, error = 2, None
+        try:
+            yield
+            status = 0
+        except typer.Exit as ended:
+            status = ended.exit_code
+            raise
+        except AttuneBenchError as failure:
+            status, error = failure.exit_status, str(failure)
+            raise
+        except KeyboardInterrupt:
+            status = 130
+            raise
+        finally:
+            self.write("exit", status=status, error=error)
 
     @contextmanager
     def following(self, settings: RunSettings) -> Iterator[Tally]:
