@@ -66,7 +66,7 @@ def ran_folders(results: Path, conversations: Path | None) -> Path:
     if conversations is None:
         raise UsageError("The conversations folder is missing; give it with --conversations.")
     if not results.is_dir():
-        raise UsageError(f"There is no results folder {results}; give it with --results.")
+        raise UsageError(f"There is no results folder {results}; name the folder that `run` wrote.")
     return conversations
 
 

@@ -43,17 +43,20 @@ def study_of(file: RunFile, options: Mapping[str, Any], typed: Collection[str]) 
     for one, other in combinations(runs, 2):
         if one.em.provider == other.em.provider and one.em.model == other.em.model and {*one.modes} & {*other.modes}:
             raise UsageError(f"{file.path}: {one.em.model} ({one.em.provider}) is there twice in the same mode.")
-    for name, reached in (
-        ("api_key", [run.em for run in runs]),
-        ("judge_api_key", [judge for run in runs for judge in run.judges]),
-    ):
+    _refuse_stray_keys(file, options, runs)
+    return Study(runs, values, judges)
+
+
+def _refuse_stray_keys(file: RunFile, options: Mapping[str, Any], runs: Sequence[RunSettings]) -> None:
+    """A key that was typed is meant for one address: with several in the file, it could reach one that it is not for."""
+    models, judges = [run.em for run in runs], [judge for run in runs for judge in run.judges]
+    for name, reached in (("api_key", models), ("judge_api_key", judges)):
         places = {(each.provider, each.base_url) for each in reached if each.provider != "baseline"}
         if options[name] and len(places) > 1:
             raise UsageError(
-                f"{option_named(name)} is one key for {len(places)} addresses of {file.path}; give keys by the "
-                "variables of the providers, in the environment or in a .env beside the file."
+                f"{option_named(name)} is one key for {len(places)} addresses of {file.path}; set the variables of the "
+                "providers, in the environment or in a .env beside the file."
             )
-    return Study(runs, values, judges)
 
 
 def _settings(
