@@ -13,7 +13,7 @@ from attunebench.cli.asking import checked, judge_settings, model_settings, opti
 from attunebench.cli.run_file import RunFile
 from attunebench.errors import UsageError
 from attunebench.protocol.modes import parse_modes
-from attunebench.runner.settings import ModelSettings, RunSettings
+from attunebench.runner.settings import ModelSettings, RunSettings, Shard
 
 _JUDGE = ("judge_provider", "judge_base_url", "judge_api_key")
 
@@ -48,7 +48,7 @@ def study_of(file: RunFile, options: Mapping[str, Any], typed: Collection[str]) 
 
 
 def _refuse_stray_keys(file: RunFile, options: Mapping[str, Any], runs: Sequence[RunSettings]) -> None:
-    """A key that was typed is meant for one address: with several in the file, it could reach one that it is not for."""
+    """A key that was typed is meant for one address; with several in the file, it could reach another one."""
     models, judges = [run.em for run in runs], [judge for run in runs for judge in run.judges]
     for name, reached in (("api_key", models), ("judge_api_key", judges)):
         places = {(each.provider, each.base_url) for each in reached if each.provider != "baseline"}
@@ -86,6 +86,8 @@ def _settings(
     with _named(place("modes")):
         modes = parse_modes(values["modes"] or ["default"])
     own = {name: values[name] for name, field in RunSettings.model_fields.items() if field.json_schema_extra}
+    with _named(place("shard")):
+        own["shard"] = Shard.parse(own["shard"]) if own["shard"] else None
     spelling = {name: place(name) or option_named(name) for name in own}
     return checked(RunSettings, spelling.get, em=em, judges=reached, modes=modes, output=values["output"], **own)
 

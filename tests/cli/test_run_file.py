@@ -160,6 +160,7 @@ EM = 'provider = "local"\nmodel = "m"\n'
         (f"{EM}[[judges]]\nmodel = 'j'", ("judges[1]", "provider")),
         (f"{EM}[[judges]]\n{EM}limit = 1", ("judges[1].limit",)),
         (f"{EM}limit = -1", ("limit",)),
+        (f"{EM}shard = '3/2'", ("shard",)),
         (f"{EM}temperature = nan", ("temperature",)),
         (f"{EM}modes = 'defualt'", ("modes", "defualt")),
         ('provider = "opneai"\nmodel = "m"', ("provider", "opneai", "openai")),
