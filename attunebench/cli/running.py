@@ -9,6 +9,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -57,25 +58,27 @@ def ask_all(
         if several and not quiet:
             say(f"Model {number} of {len(runs)}: {printable(settings.em.model)} ({settings.em.provider})")
         settings = settings.model_copy(update={"max_cost": left})
+        ended: RunSummary | ConfigurationError
         with shown(settings, quiet=quiet, events=events) as tally:
             options = {"codebook": book, "observer": tally, "run_again": again, "interruptible": True}
             try:
-                summary = run(loaded.conversations, settings, **options)
+                ended = run(loaded.conversations, settings, **options)
             except ConfigurationError as error:
                 if not several:
                     raise
-                failure = failure or error
-                _say_failure(settings, error, events)
-                continue
+                failure, ended = failure or error, error
             finally:
                 if tally.plan is not None:
                     budgets.append(tally.plan.spending)
                     left = None if left is None else max(0.0, left - tally.plan.spending.spent)
-        summaries.append(summary)
+        if isinstance(ended, ConfigurationError):
+            _say_failure(settings, ended, events)
+            continue
+        summaries.append(ended)
         if events is not None:
-            events.ended(summary, settings)
-        say_how_it_ended(summary, settings, "" if several else again)
-        if summary.stopped in _STATUS:
+            events.ended(ended, settings)
+        say_how_it_ended(ended, settings, "" if several else again)
+        if ended.stopped in _STATUS:
             failure = None
             break
     if several:
@@ -97,7 +100,8 @@ def _say_in_all(summaries: Sequence[RunSummary], budgets: Sequence[Budget], mode
     total = Budget()
     total.model, total.judges = (sum((getattr(b, who) for b in budgets), Cost()) for who in ("model", "judges"))
     say(f"{done} of {models} models done. Cost in all: {words.cost(total) or 'nothing was asked'}.")
-    if command := next(filter(None, (going_on(each, again) for each in summaries)), ""):
+    calls = sum(each.calls for each in summaries)  # where some were made, the same limit reaches further next time
+    if command := next(filter(None, (going_on(replace(each, calls=calls), again) for each in summaries)), ""):
         say(command)
 
 
