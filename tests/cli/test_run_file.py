@@ -126,6 +126,7 @@ def test_nothing_is_sent_or_written_where_a_later_model_cannot_be_paid_for(
     ended = cli("run", "--config", study(tmp_path, "max_cost = 1.0", *models))
     assert (2, []) == (ended.status, server.bodies)
     assert "b: " in ended.err
+    assert 2 == cli("run", "local", "a", talks, "--base-url", server.url, "--max-cost", "1", "-o", "out").status
     assert not (tmp_path / "out").exists()
 
 
