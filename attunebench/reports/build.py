@@ -35,6 +35,7 @@ from attunebench.text import counted
 
 if TYPE_CHECKING:
     from attunebench.comparison import Ranking
+    from attunebench.scores.table import ScoreTable
 
 By = Literal["branch"]
 
@@ -49,15 +50,17 @@ def build_report(
     show_all: bool = False,
     by: By | None = None,
     skill_against: str | None = None,
+    study: ScoreTable | None = None,
+    settings: Settings | None = None,
 ) -> Report:
-    """The report of a scores dict.
+    """The report of a scores dict; `study` is its table where there is one already, `settings` are those of tiers.
 
     `metrics` restricts it to these ids, whatever their status; `show_all` adds the other draft metrics and the
     diagnostics; `by="branch"` groups by the branches of emotional intelligence in place of turns and conversations;
     `skill_against` names a reference or built-in baseline of the scores, against which a section shows skill. Raises
     UsageError for an unknown metric id or baseline and DataError for scores that are not of the format.
     """
-    scores = validated(scores)
+    scores = validated(scores) if study is None else scores
     groups, references, metadata = read_groups(scores), read_references(scores), scores["metadata"]
     rules = rules_of(metadata)
     cards = cards_of(rules)
@@ -70,8 +73,9 @@ def build_report(
         sections.insert(1, skill_section(scores, groups, skill_against, chosen))
     ranked = any(section.leaderboard and section.rows for section in sections)
     remarks = () if any(section.leaderboard for section in sections) else servers.remarks_of(groups)
+    rankings: list[Ranking] = []
     if ranked:
-        groups, explained = _with_standings(groups, scores)
+        groups, explained, rankings = _with_standings(groups, scores, study, settings)
         sections = [
             replace(section, notes=(*explained, *section.notes)) if section.leaderboard else section
             for section in sections
@@ -85,6 +89,7 @@ def build_report(
         sections=tuple(_beside(section, references) for section in sections if section.rows),
         references=references,
         rules=rules,
+        rankings=tuple(rankings),
     )
 
 
@@ -168,8 +173,11 @@ def _coverage(groups: Sequence[Group]) -> str:
     return " · ".join([*parts, f"answered {answered}"] if rates else parts)
 
 
-def _with_standings(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple[tuple[Group, ...], tuple[str, ...]]:
-    """The groups with their standing by Composite among the models of their mode, and sentences that explain it.
+def _with_standings(
+    groups: Sequence[Group], scores: Mapping[str, Any], study: ScoreTable | None, settings: Settings | None
+) -> tuple[tuple[Group, ...], tuple[str, ...], list[Ranking]]:
+    """The groups with their standing by Composite among the models of their mode, sentences that explain it, and the
+    rankings of the modes.
 
     As `compare` ranks them by default, whatever number of resamples the intervals of the scores have: models, or
     baselines where there is no model. A mode with a single one has no standings, nor have scores of so few
@@ -179,12 +187,12 @@ def _with_standings(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple
     from attunebench.scores.loading import score_table
 
     if max(Counter(group.mode for group in groups).values()) < 2 or not scores["conversations"]:
-        return tuple(groups), ()
+        return tuple(groups), (), []
     if sorted(group.n for group in groups)[-2] < SMALL:
         sentence = f"No tiers: under {SMALL} conversations are too few to claim that one model is better than another."
-        return tuple(groups), (sentence,)
-    table = score_table(scores).models()
-    settings = replace(settings_of(scores["metadata"]), resamples=Settings().resamples)
+        return tuple(groups), (sentence,), []
+    settings = settings or replace(settings_of(scores["metadata"]), resamples=Settings().resamples)
+    table = (study or score_table(scores)).models(baselines=settings.baselines)
     parts = [part for mode in table.modes if len((part := table.of_mode(mode)).groups) > 1]
     rankings = [tiers_of(part, "composite", settings) for part in parts]
     found = {}
@@ -193,7 +201,7 @@ def _with_standings(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple
             tier = None if ranking.small else int(ranking.tier[i])
             found[ranking.groups[i].key] = Standing(tier, int(ranking.stability.low[i]), int(ranking.stability.high[i]))
     placed = tuple(replace(group, standing=found.get(group.key)) for group in groups)
-    return placed, (_explained(rankings),) if found else ()
+    return placed, (_explained(rankings),) if found else (), rankings
 
 
 def _explained(rankings: Sequence[Ranking]) -> str:
@@ -202,6 +210,6 @@ def _explained(rankings: Sequence[Ranking]) -> str:
     none = " – is too few conversations or participants in common for a claim." if small else ""
     return (
         "Tier: models that do not differ significantly from the first of their tier share it (Holm over "
-        f"{counts}, α {rankings[0].pairs.alpha:g}); in brackets the places that resampled conversations give.{none} "
+        f"{counts}, α {rankings[0].pairs.alpha:g}); in brackets the ranks over resampled conversations.{none} "
         "`attune-bench compare` shows the pairs."
     )

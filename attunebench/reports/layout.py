@@ -26,15 +26,15 @@ def as_analysis(report: Report) -> Analysis:
     )
 
 
-def section_table(section: Section, groups: Sequence[Group]) -> Table:
-    """One section as a table."""
+def section_table(section: Section, groups: Sequence[Group], places: Sequence[int] | None = None) -> Table:
+    """One section as a table of all groups of the report or, as rows also where it is one, of those of a mode."""
+    single, modes = places is None and len(groups) == 1, places is None
+    places = range(len(groups)) if places is None else places
     with_chance = any(row.chance is not None for row in section.rows)
-    single = len(groups) == 1
-    columns = _by_metric(section, groups[0], with_chance) if single else _by_group(section, groups, with_chance)
     return table(
         section.title,
         section.title,
-        *columns,
+        *(by_metric(section.rows, section, groups, places) if single else _by_group(section, groups, places, modes)),
         caption=section.explanation,
         notes=(*_legend(section), *section.notes),
         apart=0 if single else len(section.references) + with_chance,
@@ -50,44 +50,48 @@ def _legend(section: Section) -> Iterable[str]:
     return dict.fromkeys(lines)
 
 
-def _by_metric(section: Section, group: Group, with_chance: bool) -> list[Filled]:
-    found = [row.cells[0] for row in section.rows]
-    columns = [
-        words("metric", (row.heading for row in section.rows), "Metric"),
-        column("value", (_cell(row, row.cells[0], group) for row in section.rows), "Value"),
-        counts("n", ("" if estimate.mean is None else estimate.n for estimate in found)),
-    ]
+def by_metric(rows: Sequence[Row], section: Section, groups: Sequence[Group], places: Sequence[int]) -> list[Filled]:
+    """Columns with a row for each metric: the values of the groups at `places`, of one with its n, and references."""
+    columns = [words("metric", (row.heading for row in rows), "Metric")]
+    for place in places:
+        id, label = ("value", "Value") if len(places) == 1 else (groups[place].mode, groups[place].mode)
+        columns.append(column(id, (_cell(row, row.cells[place], groups[place]) for row in rows), label))
+    if len(places) == 1:
+        found = [row.cells[places[0]] for row in rows]
+        columns.append(counts("n", ("" if estimate.mean is None else estimate.n for estimate in found)))
     for place, reference in enumerate(section.references):
         # Without its doubt: beside a model a reference is a level to exceed.
-        values = (Cell(_value(row, row.beside[place]), digits=row.digits) for row in section.rows)
+        values = (Cell(_value(row, row.beside[place]), digits=row.digits) for row in rows)
         columns.append(column(reference.id, values, reference.label))
-    return [*columns, column("chance", map(_chance, section.rows), "Chance")] if with_chance else columns
+    with_chance = any(row.chance is not None for row in rows)
+    return [*columns, column("chance", map(_chance, rows), "Chance")] if with_chance else columns
 
 
-def _by_group(section: Section, groups: Sequence[Group], with_chance: bool) -> list[Filled]:
-    beside = section.references
-    blank = [""] * (len(beside) + with_chance)
-    chance = ["chance level"] if with_chance else []
+def _by_group(section: Section, all_groups: Sequence[Group], places: Sequence[int], with_modes: bool) -> list[Filled]:
+    groups, beside = [all_groups[place] for place in places], section.references
+    chance = ["chance level"] if any(row.chance is not None for row in section.rows) else []
+    blank = [""] * (len(beside) + len(chance))
     keys = [words("model", [*(group.marked for group in groups), *(r.label for r in beside), *chance], "Model")]
     if len({group.provider for group in groups}) > 1:
         keys.append(words("provider", [*(group.provider for group in groups), *blank], "Provider"))
     modes = [*(group.mode for group in groups), *("reference" for _ in beside), *blank[len(beside) :]]
-    keys.append(words("mode", modes, "Mode"))
+    keys += [words("mode", modes, "Mode")] if with_modes else []
     owners: list[Group | Reference] = [*groups, *beside]
     if not section.leaderboard and len({group.n for group in groups}) > 1:
         keys.append(counts("n", [*(owner.n for owner in owners), *blank[len(beside) :]]))
     metrics = []
     for row in section.rows:
-        cells = [_cell(row, estimate, owner) for estimate, owner in zip((*row.cells, *row.beside), owners, strict=True)]
-        metrics.append(column(row.id, [*cells, _chance(row)] if with_chance else cells, row.heading))
+        found = [*(row.cells[place] for place in places), *row.beside]
+        cells = [_cell(row, estimate, owner) for estimate, owner in zip(found, owners, strict=True)]
+        metrics.append(column(row.id, [*cells, _chance(row)] if chance else cells, row.heading))
     if section.leaderboard:
         metrics[1:1] = _standings(groups, blank)
     return [*keys, *metrics]
 
 
 def _standings(groups: Sequence[Group], blank: Sequence[str]) -> list[Filled]:
-    """Tier and places where anybody has them; what was scored and answered, where groups differ in it."""
-    tiers = words("tier", [*(g.standing.text if g.standing else "" for g in groups), *blank], "Tier (places)")
+    """Tier and ranks where anybody has them; what was scored and answered, where groups differ in it."""
+    tiers = words("tier", [*(g.standing.text if g.standing else "" for g in groups), *blank], "Tier (ranks)")
     scored = [str(group.n) if group.expected is None else f"{group.n}/{group.expected}" for group in groups]
     answered = [UNDEFINED if group.answered is None else percent(group.answered) for group in groups]
     shares = (words("scored", [*scored, *blank], "Scored"), words("answered", [*answered, *blank], "Answered"))

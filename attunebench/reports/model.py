@@ -9,7 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attunebench.analyses.base import Settings
 from attunebench.constants import MODES
@@ -19,6 +19,9 @@ from attunebench.metrics.registry import below_chance, no_reference
 from attunebench.published import BY_SE
 from attunebench.scores.checks import group_key, require_shape
 from attunebench.text import UNDEFINED
+
+if TYPE_CHECKING:
+    from attunebench.comparison import Ranking
 
 NO_INTERVAL = f"[{UNDEFINED}]"
 PRIMARY_MODE = "default"
@@ -176,6 +179,8 @@ class Report:
     sections: tuple[Section, ...]
     references: tuple[Reference, ...] = ()
     rules: str = "attunebench"
+    rankings: tuple[Ranking, ...] = ()
+    """Of the models of each mode, where they were ranked."""
 
 
 def validated(scores: Mapping[str, Any]) -> Mapping[str, Any]:

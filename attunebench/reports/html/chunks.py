@@ -1,7 +1,7 @@
 """What a page holds beside what it shows at once: compressed chunks, one for each conversation and kind of text.
 
-Labels and answers come first, then drafts, the words of the talks, raw replies; what no longer fits into the budget is
-left out, conversation by conversation, and counted. The page's script opens a chunk when somebody looks.
+Labels and answers come first, then the models' own replies, the messages, and raw replies; what no longer fits into the
+budget is left out, conversation by conversation, and counted. The page's script opens a chunk when somebody looks.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from attunebench.metrics.registry import REGISTRY
@@ -18,16 +18,16 @@ from attunebench.scores import ConversationEntry
 from attunebench.scores.table import ScoreTable
 
 if TYPE_CHECKING:
-    from attunebench.transcripts import FolderTranscripts, RawReply
+    from attunebench.transcripts import FolderTranscripts
 
 Layer = Literal["labels", "drafts", "talk", "replies"]
 LAYERS: tuple[Layer, ...] = ("labels", "drafts", "talk", "replies")
 """In order of priority."""
 _TAG_BYTES = 80
 """At most this many bytes stand around a chunk in the page."""
-_DIGITS = 4
+_DIGITS = 3
 _LEVEL = 6
-"""The highest one packs one part in a hundred better and takes three times as long."""
+"""The highest one packs three parts in a hundred better and takes three times as long."""
 
 
 class Chunk(NamedTuple):
@@ -36,9 +36,14 @@ class Chunk(NamedTuple):
     id: str
     data: str
 
+    @property
+    def size(self) -> int:
+        """At most so many bytes of the page."""
+        return len(self.data) + _TAG_BYTES
+
 
 class Packed(NamedTuple):
-    """The chunks that fit. `left_out`: layer → conversations whose chunk did not; `empty`: layers without any text."""
+    """The chunks that fit. `left_out`: layer → conversations whose text did not; `empty`: layers without any text."""
 
     chunks: tuple[Chunk, ...]
     left_out: Mapping[Layer, int]
@@ -63,28 +68,39 @@ def pack(
 
     `metrics` are the ids whose values stand beside the answers.
     """
-    rows = list(dict.fromkeys([*first, *range(len(study.ids))]))
-    chunks: list[Chunk] = []
-    left_out: dict[Layer, int] = {}
-    contents: dict[Layer, Callable[[int], dict[str, Any] | None]] = {"labels": lambda row: _labels(study, row, metrics)}
-    if evidence is not None:
-        contents["drafts"] = lambda row: _drafts(study, row, evidence)
-        contents["talk"] = lambda row: _talk(study, row, evidence)
-        contents["replies"] = lambda row: _replies(study, row, evidence)
+    rows = dict.fromkeys([*first, *range(len(study.ids))])
+    held: dict[str, Chunk] = {}
+    left_out: Counter[Layer] = Counter()
     empty = set(LAYERS)
-    for layer, content in contents.items():
+
+    def put(layer: Layer, name: str, content: Any) -> None:
+        """Add a chunk, or put it in the place of one of its name with less in it, if the difference fits."""
+        nonlocal budget
+        if not content:
+            return
+        empty.discard(layer)
+        made = chunk(name, content)
+        growth = made.size - (held[name].size if name in held else 0)
+        if growth <= budget:
+            held[name] = made
+            budget -= growth
+        else:
+            left_out[layer] += 1
+
+    for row in rows:
+        put("labels", f"labels-{row}", _labels(study, row, metrics))
+    if evidence is not None:
+        written = {row: _drafts(study, row, evidence) for row in rows}
         for row in rows:
-            if (made := content(row)) is None:
-                continue
-            empty.discard(layer)
-            packed = chunk(f"{layer}-{row}", made)
-            size = len(packed.data) + _TAG_BYTES
-            if size <= budget:
-                budget -= size
-                chunks.append(packed)
-            else:
-                left_out[layer] = left_out.get(layer, 0) + 1
-    return Packed(tuple(chunks), left_out, frozenset(empty))
+            put("drafts", f"written-{row}", written[row])
+        for row in rows:
+            turns = evidence.talk(study.ids[row])
+            said = {str(t.number): [t.user_message, t.llm_response, t.llm_improved, t.human_edited] for t in turns}
+            put("talk", f"talk-{row}", said)
+        for row in rows:
+            if _add_replies(written[row], study, row, evidence):
+                put("replies", f"written-{row}", written[row])
+    return Packed(tuple(held.values()), left_out, frozenset(empty))
 
 
 def _labels(study: ScoreTable, row: int, metrics: Sequence[str]) -> dict[str, Any]:
@@ -96,7 +112,7 @@ def _labels(study: ScoreTable, row: int, metrics: Sequence[str]) -> dict[str, An
     if truth is not None:
         kept["truth"] = {name: truth[name] for name in ("turns", "pre_panas", "post_panas", "wide")}
     for place, entries in _entries(study, conversation):
-        kept["given"][str(place)] = [
+        kept["given"][place] = [
             {
                 "epoch": entry["epoch"],
                 "m": _values(entry["metrics"], metrics),
@@ -111,52 +127,36 @@ def _labels(study: ScoreTable, row: int, metrics: Sequence[str]) -> dict[str, An
     return kept
 
 
-def _drafts(study: ScoreTable, row: int, evidence: FolderTranscripts) -> dict[str, Any] | None:
-    """Group → epochs → turn number → text and the judges' ratings."""
-    kept: dict[str, Any] = {}
+def _drafts(study: ScoreTable, row: int, evidence: FolderTranscripts) -> dict[str, Any]:
+    """Turn number → group → `drafts`: for each epoch the text and the judges' ratings."""
+    written: dict[str, Any] = {}
     for place, entries in _entries(study, study.ids[row]):
-        drafts = [
-            {
-                str(draft.number): {
-                    "text": draft.text,
-                    "judges": {judge: dict(given) for judge, given in draft.judges.items()},
-                }
-                for draft in evidence.drafts(entry)
-                if draft.text is not None or draft.judges
-            }
-            for entry in entries
-        ]
-        if any(drafts):
-            kept[str(place)] = drafts
-    return kept or None
+        for draft in (draft for entry in entries for draft in evidence.drafts(entry)):
+            if draft.text is not None or draft.judges:
+                of_turn = written.setdefault(str(draft.number), {})
+                judged = {judge: dict(given) for judge, given in draft.judges.items()}
+                of_turn.setdefault(place, {}).setdefault("drafts", []).append([draft.text, judged])
+    return written
 
 
-def _talk(study: ScoreTable, row: int, evidence: FolderTranscripts) -> dict[str, Any] | None:
-    turns = evidence.talk(study.ids[row])
-    return {str(t.number): [t.user_message, t.llm_response, t.llm_improved, t.human_edited] for t in turns} or None
+def _add_replies(written: dict[str, Any], study: ScoreTable, row: int, evidence: FolderTranscripts) -> bool:
+    """Put raw replies, kind → in the order of asking, beside the drafts that repeat them: together they pack well.
+
+    Whether there are any.
+    """
+    places = {group.key: str(place) for place, group in enumerate(study.groups)}
+    found = [r for r in evidence.replies(study.ids[row]) if (r.provider, r.model, r.mode) in places]
+    for reply in found:
+        place = places[reply.provider, reply.model, reply.mode]
+        of_group = written.setdefault(str(reply.turn), {}).setdefault(place, {})
+        of_group.setdefault("raw", {}).setdefault(reply.kind, []).append([reply.text, reply.trouble, reply.parameters])
+    return bool(found)
 
 
-def _replies(study: ScoreTable, row: int, evidence: FolderTranscripts) -> dict[str, Any] | None:
-    """Turn number → kind → group → replies in the order of asking. Like stands beside like, which packs well."""
-    places = {group.key: place for place, group in enumerate(study.groups)}
-
-    def sort_key(reply: RawReply) -> tuple[int, str]:
-        return (reply.turn, reply.kind)
-
-    known = [r for r in evidence.replies(study.ids[row]) if (r.provider, r.model, r.mode) in places]
-    kept: dict[str, Any] = {}
-    for (turn, kind), same in groupby(sorted(known, key=sort_key), key=sort_key):
-        of_kind: dict[str, Any] = kept.setdefault(str(turn), {}).setdefault(kind, {})
-        for reply in same:
-            place = str(places[(reply.provider, reply.model, reply.mode)])
-            of_kind.setdefault(place, []).append([reply.text, reply.trouble, reply.parameters])
-    return kept or None
-
-
-def _entries(study: ScoreTable, conversation: str) -> Iterator[tuple[int, tuple[ConversationEntry, ...]]]:
+def _entries(study: ScoreTable, conversation: str) -> Iterator[tuple[str, tuple[ConversationEntry, ...]]]:
     for place, group in enumerate(study.groups):
         if found := study.entries.get((group.key, conversation)):
-            yield place, found
+            yield str(place), found
 
 
 def _values(given: Mapping[str, float | None], metrics: Sequence[str]) -> dict[str, float]:

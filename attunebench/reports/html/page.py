@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import resources
@@ -18,14 +18,16 @@ import numpy as np
 
 from attunebench.analyses import ANALYSES, Settings, Subject, analyse
 from attunebench.analyses.base import in_mode, primary_mode
-from attunebench.analyses.palette import OUTLINES, Style, palette
+from attunebench.analyses.palette import OUTLINES, palette
+from attunebench.analyses.table import Table
 from attunebench.codebook import default_codebook
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY
 from attunebench.reports.build import build_report
-from attunebench.reports.html import chunks, overview, profiles, tables, tour
+from attunebench.reports.html import chunks, overview, profiles, tour
 from attunebench.reports.html.charts import SHAPES
 from attunebench.reports.html.drills import Drills
+from attunebench.reports.html.tables import ShownTable, shown_table
 from attunebench.reports.layout import section_table
 from attunebench.reports.model import settings_of
 from attunebench.scores import Scores
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 
     from attunebench.transcripts import FolderTranscripts
 
-BUDGET = 15_000_000
+BUDGET = 10_000_000
 """Bytes that a page may have."""
 _HERE = "attunebench.reports.html"
 _SCRIPTS = ("start", "text", "data", "tables", "answers", "turn", "behind", "tour", "talks", "main")
@@ -65,39 +67,39 @@ def render_html(
     """
     study = score_table(scores)
     settings = settings or settings_of(study.metadata[0])
-    report = build_report(scores)
-    looks = _looks(study)
-    drills = Drills(study)
-    names = {label: name for label, (name, _) in looks.items()}
-    boards = [
-        (board, tables.shown_table(board.table, drills, names, "b", sorted_by=overview.MAIN))
-        for board in overview.boards(study, settings)
-    ]
-    made = [
-        (analysis, [tables.shown_table(table, drills, names, f"t-{analysis.name}") for table in analysis.tables])
-        for analysis in (analyse(name, Subject(study, settings)) for name in analyses)
-    ]
+    report = build_report(scores, study=study, settings=settings)
+    styles, drills = palette(study.groups), Drills(study)
+    looks = {key: f"k{place}" for place, key in enumerate(styles)}
+    names = {group.label: looks[group.model_key] for group in study.groups}
+
+    def shown(tables: Iterable[Table], prefix: str, sorted_by: str = "") -> list[ShownTable]:
+        return [shown_table(table, drills, names, prefix, sorted_by) for table in tables]
+
+    boards = [(board, *shown([board.table], "b", overview.MAIN)) for board in overview.boards(report, study, settings)]
+    bodies, made = [], []
+    for analysis in (analyse(name, Subject(study, settings)) for name in analyses):
+        tables = shown(analysis.tables, f"t-{analysis.name}")
+        lead = next((one for one in tables if one.picture), None)
+        made.append((analysis, tables, lead))
+        if tables:
+            bodies.append(_body(f"a-{analysis.name}", tables, lead, analysis.cannot, analysis.notes))
+    profiled = list(profiles.profiles(study, report, settings))
+    for place, profile in enumerate(profiled):
+        bodies.append(_body(f"m-{place}", shown(profile.tables, f"m-{place}"), facts=profile.facts))
     judged = [section for section in report.sections if {row.id for row in section.rows} <= JUDGED]
-    profiled = profiles.profiles(study, report.groups, settings, drills, names)
     stops = tour.tour(in_mode(study, primary_mode(study), settings))
-    # The page can list the values of what enters the Composite and of what a cell leads to.
-    listed = [card.id for card in REGISTRY.values() if card.status == "canonical" or card.id in drills.metrics]
-    about = chunks.chunk("about", _about(study, looks, drills, stops, listed))
     context: dict[str, Any] = {
         "report": report,
-        "study": study,
         "boards": boards,
-        "judged": [
-            tables.shown_table(replace(section_table(section, report.groups), id="judged"), drills, names, "t")
-            for section in judged
-        ],
+        "judged": shown((replace(section_table(one, report.groups), id="judged") for one in judged), "t"),
         "analyses": made,
         "profiles": profiled,
         "stops": stops,
         "rules": tour.RULES,
         "talks": _talks(study, settings),
-        "looks": tuple(dict(looks.values()).items()),
-        "symbols": _symbols(looks),
+        "names": names,
+        "looks": [(name, styles[key]) for key, name in looks.items()],
+        "symbols": _symbols({name: styles[key].marker for key, name in looks.items()}),
         "created": _minute(study.metadata[0].get("created")),
         "script": _script(),
         "style": _asset("style.css"),
@@ -105,7 +107,33 @@ def render_html(
         "script_hash": f"sha256-{base64.b64encode(hashlib.sha256(_script().encode()).digest()).decode('ascii')}",
         "settings": settings,
     }
-    return _assemble(context, study, about, listed, evidence, budget, [stop.row for stop in stops])
+    front = _environment().get_template("page.html").render(**context)
+    # The page can list the values of what enters the Composite and of what a cell leads to.
+    listed = [card.id for card in REGISTRY.values() if card.status == "canonical" or card.id in drills.metrics]
+    own = (chunks.chunk("about", _about(study, drills, stops, listed)), *bodies)
+    room = budget - len(front.encode()) - sum(one.size for one in own) - len(context["script"]) - _RESERVE
+    packed = chunks.pack(study, listed, evidence, budget=room, first=[stop.row for stop in stops])
+    return front + _environment().get_template("end.html").render(
+        **context,
+        chunks=(*own, *packed.chunks),
+        remarks=tuple(evidence.remarks) if evidence is not None else (),
+        left_out=packed.left_out,
+        empty=packed.empty,
+        packed_n=len(study.ids),
+    )
+
+
+def _body(
+    name: str,
+    tables: Sequence[ShownTable],
+    lead: ShownTable | None = None,
+    cannot: str = "",
+    notes: Sequence[str] = (),
+    facts: Sequence[tuple[str, str]] = (),
+) -> chunks.Chunk:
+    """What is folded away at first, drawn and packed; the picture of `lead` stands open in the page."""
+    body = _environment().get_template("body.html")
+    return chunks.chunk(f"body-{name}", body.render(tables=tables, lead=lead, cannot=cannot, notes=notes, facts=facts))
 
 
 def _minute(stamp: object) -> str:
@@ -116,62 +144,20 @@ def _minute(stamp: object) -> str:
     return f"{found[1]} {found[2]} UTC" if found else clean(stamp)
 
 
-def _assemble(
-    context: dict[str, Any],
-    study: ScoreTable,
-    about: chunks.Chunk,
-    metrics: Sequence[str],
-    evidence: FolderTranscripts | None,
-    budget: int,
-    first: Sequence[int],
-) -> str:
-    """The page around as many chunks as fit beside what it shows at once."""
-    front = _environment().get_template("page.html").render(**context)
-    room = budget - len(front.encode()) - len(about.data) - len(context["script"]) - _RESERVE
-    packed = chunks.pack(study, metrics, evidence, budget=room, first=first)
-    end = _environment().get_template("end.html")
-    return front + end.render(
-        **context,
-        chunks=(about, *packed.chunks),
-        remarks=tuple(evidence.remarks) if evidence is not None else (),
-        left_out=packed.left_out,
-        empty=packed.empty,
-        packed_n=len(study.ids),
-    )
-
-
-def _looks(study: ScoreTable) -> dict[str, tuple[str, Style]]:
-    """Label of a model → the name of its looks in the style sheet, and the looks."""
-    styles = palette(study.groups)
-    names = {key: f"k{place}" for place, key in enumerate(styles)}
-    return {group.label: (names[group.model_key], styles[group.model_key]) for group in study.groups}
-
-
-def _symbols(looks: Mapping[str, tuple[str, Style]]) -> list[tuple[str, str]]:
+def _symbols(markers: Mapping[str, str]) -> list[tuple[str, str]]:
     """Name of a symbol → the corners of its polygon, y downwards: each model's, and those of a row's values."""
-    markers = {name: style.marker for name, style in looks.values()}
-    markers |= {f"v{place}": shape for place, shape in enumerate(SHAPES)}
     return [
         (name, " ".join(f"{_REACH * x:.2f},{-_REACH * y:.2f}" for x, y in OUTLINES[marker]))
-        for name, marker in markers.items()
+        for name, marker in {**markers, **{f"v{place}": shape for place, shape in enumerate(SHAPES)}}.items()
     ]
 
 
-def _about(
-    study: ScoreTable,
-    looks: Mapping[str, tuple[str, Style]],
-    drills: Drills,
-    stops: Sequence[tour.Stop],
-    metrics: Sequence[str],
-) -> dict[str, Any]:
+def _about(study: ScoreTable, drills: Drills, stops: Sequence[tour.Stop], metrics: Sequence[str]) -> dict[str, Any]:
     """What the script must know: names, wordings, and what every drill stands for."""
     cards, codebook = [REGISTRY[metric_id] for metric_id in metrics], default_codebook()
     wordings = {question: entry.observer_text for question, entry in codebook.binary.items()}
     return {
-        "groups": [
-            {"label": group.label, "mode": group.mode, "kind": group.kind, "look": looks[group.label][0]}
-            for group in study.groups
-        ],
+        "groups": [{"label": group.label, "mode": group.mode} for group in study.groups],
         "primary": primary_mode(study),
         "talks": [{"name": _name(study, row), "turns": turns} for row, turns in enumerate(_turn_numbers(study))],
         "questions": [{"id": question, "om": wordings.get(question, question)} for question in study.questions],

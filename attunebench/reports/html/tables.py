@@ -1,6 +1,6 @@
 """Tables of analyses as the page shows them: cells in words, what sorts them, how dark they are, what is behind them.
 
-A long table is cut into one part for each value of its first column. Draws nothing.
+Draws nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from attunebench.reports.html.charts import Picture, picture
 from attunebench.reports.html.drills import Drills
 
 LONG = 40
-"""A table of more rows than this is closed, and cut into parts where its first column repeats."""
+"""A table of more rows than this is closed at first."""
 _DEEPEST = 100
 _BRIEF = 2
 
@@ -38,13 +38,13 @@ Rows = Sequence[Sequence[ShownCell]]
 class ShownTable(NamedTuple):
     """A table with its picture or heat map. `long`: it is folded at first.
 
-    `parts`: headings ("" for the whole table) and the rows under them. `heat`: the heads and rows of its shaded cells
-    alone, without their intervals. `sorted_by`: id of the column by which its rows fall.
+    `heat`: the heads and rows of its shaded cells alone, without their intervals. `sorted_by`: id of the column by
+    which its rows fall.
     """
 
     id: str
     table: Table
-    parts: Sequence[tuple[str, Rows]]
+    rows: Rows
     notes: Sequence[str]
     picture: Picture | None
     heat: tuple[Sequence[Column], Rows] | None
@@ -70,7 +70,7 @@ def shown_table(table: Table, drills: Drills, looks: Mapping[str, str], prefix: 
     return ShownTable(
         f"{prefix}-{table.id}".replace("_", "-"),
         table,
-        _parts(rows, keys),
+        rows,
         notes_of(table),
         picture(table, looks),
         _heat(table, rows, [place for place, column in enumerate(table.columns) if column.id in shaded], keys),
@@ -116,13 +116,3 @@ def _brief(cell: Cell, column: Column) -> str:
     if column.unit in ("share", "number") and (column.digits or _BRIEF) >= _BRIEF:
         column = replace(column, digits=_BRIEF)
     return value_text(cell.value, column) + (SMALL_MARK if cell.small else "")
-
-
-def _parts(rows: Rows, keys: int) -> Sequence[tuple[str, Rows]]:
-    """One part for each value of the first column, if the table is long and that column repeats."""
-    by_first: dict[str, list[Sequence[ShownCell]]] = {}
-    for row in rows:
-        by_first.setdefault(row[0].value, []).append(row)
-    if len(rows) <= LONG or keys < 2 or len(by_first) > len(rows) / 3 or len(by_first) < 2:
-        return [("", rows)]
-    return list(by_first.items())

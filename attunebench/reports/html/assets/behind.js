@@ -80,7 +80,7 @@ async function openTurn(row, turn, options, focus = null) {
   const at = turn === null ? -1 : talk.turns.indexOf(turn);
   const first = Object.keys(labels?.given ?? {}).map(Number)[0] ?? null; // none: no model was scored on it
   const to = (place) => () => openTurn(row, place < 0 ? null : talk.turns[place], place < 0 && options.group === null ? { ...options, group: first } : options);
-  const view = turn === null ? (labels ? wideView(labels, await content(`replies-${row}`), options.group) : make("p", { class: "missing" }, "Labels and answers of this conversation were left out to keep this file small.")) : await turnView(row, turn, options);
+  const view = turn === null ? (labels ? wideView(labels, await content(`written-${row}`), options.group) : make("p", { class: "missing" }, "Labels and answers of this conversation were left out to keep this file small.")) : await turnView(row, turn, options);
   const list = options.list === undefined ? null : button("Back to the list", () => back?.());
   fill(make("span", {}, name(talk.name), turn === null ? "" : `, turn ${at + 1} of ${talk.turns.length}`),
     make("div", { class: "bar-of-buttons" }, list, button("Previous turn", to(at - 1), { disabled: at < 1 }), button("Next turn", to(at + 1), { disabled: at + 1 >= talk.turns.length }),

@@ -3,13 +3,10 @@ const opened = new Map();
 let about = null;
 
 async function unpacked(text) {
+  if (typeof DecompressionStream === "undefined") throw new Error("This browser is too old to open the details.");
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return JSON.parse(await new Response(stream).text());
-}
-
-function has(chunk) {
-  return document.getElementById(`c-${chunk}`) !== null;
 }
 
 function content(chunk) {
@@ -22,7 +19,6 @@ function content(chunk) {
 
 async function start() {
   if (about === null) {
-    if (typeof DecompressionStream === "undefined") throw new Error("This browser is too old to open the details.");
     about = await content("about");
     about.question = new Map(about.questions.map((question, place) => [question.id, { ...question, place }]));
   }

@@ -52,6 +52,16 @@ function prepare(within) {
   }
 }
 
+// The tables under a verdict are unpacked when somebody opens them. They were escaped when the page was made.
+async function unfold(fold) {
+  const { body } = fold.dataset ?? {};
+  if (body !== undefined && fold.open) {
+    delete fold.dataset.body;
+    fold.insertAdjacentHTML("beforeend", await content(`body-${body}`));
+  }
+  prepare(fold);
+}
+
 function moved(event) {
   const from = event.target.closest?.("tbody .d");
   const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];

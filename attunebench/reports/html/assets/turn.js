@@ -82,9 +82,8 @@ function pairTable(truth, given) {
       make("tbody", {}, rows))));
 }
 
-function draftPart(drafts, group, turn) {
-  const found = (drafts?.[group] ?? []).map((one) => one[turn]).filter(Boolean);
-  return found.map(({ text, judges }) => {
+function draftPart(drafts = []) {
+  return drafts.map(([text, judges]) => {
     const marks = Object.entries(judges).map(([judge, given]) => `${judge}: ${Object.entries(given).map(([what, mark]) => `${what.replaceAll("_", " ")} ${mark}`).join(", ")}`);
     return make("section", {}, make("h4", {}, "What the model would have replied"), text === null ? make("p", {}, "It gave no reply.") : prose(text),
       marks.length ? make("p", { class: "note" }, "Judged 1–7. ", words(marks.join("; "))) : null);
@@ -93,11 +92,10 @@ function draftPart(drafts, group, turn) {
 
 const KINDS = { draft: "own reply", review: "feelings and questions", binary_hp: "questions in the person's phrasing", pairwise: "comparisons", post: "the whole talk" };
 
-function rawPart(replies, group, turn) {
-  const found = Object.entries(replies?.[turn] ?? {}).filter(([, groups]) => groups[group]);
-  if (!found.length) return null;
-  return make("section", {}, make("h4", {}, "Raw replies"), found.map(([kind, groups]) =>
-    make("details", {}, make("summary", {}, `${KINDS[kind] ?? kind} (${groups[group].length})`), groups[group].map(([text, trouble, parameters], place) =>
+function rawPart(raw) {
+  if (!raw) return null;
+  return make("section", {}, make("h4", {}, "Raw replies"), Object.entries(raw).map(([kind, replies]) =>
+    make("details", {}, make("summary", {}, `${KINDS[kind] ?? kind} (${replies.length})`), replies.map(([text, trouble, parameters], place) =>
       make("div", {}, place ? make("p", { class: "note" }, "Asked again:") : null, trouble ? make("p", { class: "note" }, words(trouble)) : null,
         parameters ? make("p", { class: "note" }, words(parameters)) : null, text === null ? make("p", { class: "missing" }, "The server sent no text.") : prose(text, "prose raw"))))));
 }
@@ -137,7 +135,7 @@ function allModels(labels, turn, items) {
 }
 
 async function turnView(row, turn, { group = null, focus = null, items = [] }) {
-  const [labels, drafts, talk, replies] = await Promise.all(["labels", "drafts", "talk", "replies"].map((layer) => content(`${layer}-${row}`)));
+  const [labels, written, talk] = await Promise.all(["labels", "written", "talk"].map((layer) => content(`${layer}-${row}`)));
   const view = make("article", {}, talkPart(talk, turn));
   if (!labels) {
     view.append(make("p", { class: "missing" }, "Labels and answers of this conversation were left out to keep this file small."));
@@ -151,13 +149,13 @@ async function turnView(row, turn, { group = null, focus = null, items = [] }) {
   const given = answersOf(labels, group, turn);
   const parts = [make("p", {}, make("strong", {}, "The person felt: "), words(truth ? tagsText(truth.tags) : "–")),
     make("p", {}, make("strong", {}, name(groupName(group)), " says: "), words(given.map((one) => ("tags" in one ? tagsText(one.tags) : "not measured")).join("; ") || "–")),
-    questionTable(truth, given, focus), pairTable(truth, given), ...draftPart(drafts, group, turn),
-    rawPart(replies, group, turn) ?? make("p", { class: "missing" }, "Raw replies of this turn are not in this file.")];
+    questionTable(truth, given, focus), pairTable(truth, given), ...draftPart(written?.[turn]?.[group]?.drafts),
+    rawPart(written?.[turn]?.[group]?.raw) ?? make("p", { class: "missing" }, "Raw replies of this turn are not in this file.")];
   view.append(...parts.filter(Boolean));
   return view;
 }
 
-function wideView(labels, replies, group) {
+function wideView(labels, written, group) {
   const truth = labels.truth;
   const given = (labels.given[group] ?? [])[0];
   const guess = given?.answers;
@@ -174,5 +172,5 @@ function wideView(labels, replies, group) {
   return make("article", {}, make("h4", {}, "About the whole talk"),
     make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "About the whole talk" }, make("table", {},
       make("thead", {}, make("tr", {}, ["", "person", group === null ? "not scored" : groupName(group)].map((head) => make("th", { scope: "col", class: "w" }, words(head))))), make("tbody", {}, rows))),
-    rawPart(replies, group, 0));
+    rawPart(written?.[0]?.[group]?.raw));
 }
