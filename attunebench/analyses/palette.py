@@ -10,8 +10,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from attunebench.scores.table import Group
+if TYPE_CHECKING:
+    from attunebench.scores.table import Group
 
 Outline = tuple[tuple[float, float], ...]
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 from typer.core import TyperCommand
 
+from attunebench.text import counted
+
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
@@ -146,5 +148,5 @@ class PanelCommand(TyperCommand):
             else:
                 more += 1
         if more:
-            panels["Help"].append(("--help-all", f"Show {more} more options, which are rarely needed."))
+            panels["Help"].append(("--help-all", f"Show {counted(more, 'rarely needed option')}."))
         return panels

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -18,9 +18,6 @@ from attunebench.cli.emitting import coloured, emit, say, terminal_width, warn, 
 from attunebench.cli.options import flag
 from attunebench.errors import UsageError
 from attunebench.text import printable
-
-if TYPE_CHECKING:
-    from attunebench.scores import Scores
 
 _DEFAULT_PAGE = Path("report.html")
 _STDOUT = Path("-")
@@ -114,6 +111,7 @@ def report(
         )
     built = reports.build_report(
         _read(sources),
+        file=str(sources[0]),
         metrics=comma_list(metric),
         show_all=show_all,
         by=by,
@@ -128,15 +126,11 @@ def report(
             warn(warning)
 
 
-def _read(sources: Sequence[Path]) -> Scores:
+def _read(sources: Sequence[Path]) -> Mapping[str, Any]:
     from attunebench.reports.merging import merged_scores
     from attunebench.scores import read_scores
-    from attunebench.scores.checks import require_shape
 
-    parts, names = [read_scores(source) for source in sources], [str(source) for source in sources]
-    for part, name in zip(parts, names, strict=True):  # here, so that the sentence names the file
-        require_shape(part, name)
-    return merged_scores(parts, names)
+    return merged_scores([read_scores(source) for source in sources], [str(source) for source in sources])
 
 
 def _page(
@@ -150,18 +144,18 @@ def _page(
     for folder in (results, conversations):
         if folder is not None and not folder.exists():
             raise UsageError(f"There is no folder {folder}; leave the option out for a page without its texts.")
-    scores = _read(sources)
+    scores, file = _read(sources), str(sources[0])
     remarks: tuple[str, ...] = ()
     if texts:
         metadata = scores["metadata"]
         results, conversations = folders_of(metadata, sources[0], results=results, conversations=conversations)
         with FolderTranscripts(conversations, results, sha256=metadata.get("ground_truth_sha256")) as evidence:
             with working("making the page"):
-                page = render_html(scores, evidence=evidence)
+                page = render_html(scores, file=file, evidence=evidence)
             remarks = evidence.remarks
     else:
         with working("making the page"):
-            page = render_html(scores)
+            page = render_html(scores, file=file)
     emit(page, None if output == _STDOUT else output, protect=sources)
     for remark in remarks:
         warn(printable(remark, 1000))

@@ -4,9 +4,9 @@
 is imported only when something is drawn. Computes no statistic of its own.
 """
 
-from attunebench.figures.catalogue import FIGURES, Entry, Skipped, draw, entry, require_matplotlib
-from attunebench.figures.drawing import Picture
+from attunebench.figures.catalogue import Picture, Skipped, draw, entry, require_matplotlib
 from attunebench.figures.saving import CAPTIONS, Format, captions, render, write
+from attunebench.figures.sheets import FIGURES, Entry
 from attunebench.figures.source import Look
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,9 +24,8 @@ from attunebench.analyses.table import (
     words,
 )
 from attunebench.analyses.verdicts import intervals_text, judges_text, listed, sample_text
-from attunebench.figures.drawing import Page, Panel, Picture, compose
-from attunebench.figures.heat import heat_map, percent
-from attunebench.figures.source import Source, cells, has, n_text, unit_words
+from attunebench.figures.sheets import HeatMap, Panel, Sheet
+from attunebench.figures.source import Source, cells, has, n_text, percent, unit_words
 from attunebench.metrics.registry import REGISTRY, cards_of
 from attunebench.scores import BASE_RATE
 from attunebench.scores.table import ScoreTable
@@ -44,10 +43,12 @@ DRAFT = ("draft_judge", "draft_binary_alignment")
 _TOP = 3
 _SHIFT = 2
 """Ranks that a shift must have to be written beside it."""
+_EACH_RANK = 11
+"""Ranks that have room for a tick each."""
 _ONE_MODE = "There is no second mode of the same models to compare with the first."
 
 
-def leaderboard(source: Source) -> Iterator[Picture]:
+def leaderboard(source: Source) -> Iterator[Sheet]:
     """Both rankings with intervals, tiers as bands, and each model's rank with the ranks it could have had."""
     tables = [one for one in source.analysis("leaderboard").tables if one.id in REGISTRY]
     if not tables:
@@ -65,15 +66,7 @@ def leaderboard(source: Source) -> Iterator[Picture]:
         for one in tables
         if one.chart
     ]
-    lead = (
-        "Mean per model, best first, with its interval. Bands are tiers: models of a tier do not differ significantly "
-        "from its best. On the right the rank, and in brackets the ranks over resamples. Hollow: too few conversations "
-        "for a claim; no line: the interval is not estimable."
-    )
-    caption = source.caption(lead, "leaderboard", tables[0])
-    yield compose(
-        source, "leaderboard", f"Composite and Pairwise, {source.mode} mode", panels, Page(len(tables)), caption
-    )
+    yield Sheet(panels, tables=tables[:1])
 
 
 def _rank(cell: Cell) -> str:
@@ -81,29 +74,33 @@ def _rank(cell: Cell) -> str:
     return rank if cell.low is None or cell.high is None else f"{rank} ({cell.low:g}–{cell.high:g})"
 
 
-def per_mode(name: str, heading: str, metrics: Sequence[str]) -> Callable[[Source], Iterator[Picture]]:
+def turn_metrics(source: Source) -> Iterator[Sheet]:
+    return _per_mode(source, "turn-metrics", TURN)
+
+
+def post_metrics(source: Source) -> Iterator[Sheet]:
+    return _per_mode(source, "post-metrics", POST)
+
+
+def draft_metrics(source: Source) -> Iterator[Sheet]:
+    return _per_mode(source, "draft-metrics", DRAFT)
+
+
+def _per_mode(source: Source, name: str, metrics: Sequence[str]) -> Iterator[Sheet]:
     """A figure per mode: a panel per metric, a row per model in the order of the Composite."""
+    shown = {mode: study for mode in source.modes if defined_metrics(study := source.models(mode), metrics)}
+    if not shown:
+        raise Missing(f"None of {listed([label_of(m) for m in metrics])} is defined here.")
+    for mode, study in shown.items():
+        defined = tuple(defined_metrics(study, metrics))
+        panels = [metric_panel(study, m, study.labels, source.means(study, m)) for m in defined]
+        notes = (_sample(study, source), judges_text(study) if set(defined) & set(DRAFT) else "")
+        id = f"{name}-{mode}" if len(source.modes) > 1 else ""
+        yield Sheet(panels, notes=notes, id=id, of=f"{mode} mode")
 
-    def figures(source: Source) -> Iterator[Picture]:
-        shown = {mode: study for mode in source.modes if defined_metrics(study := source.models(mode), metrics)}
-        if not shown:
-            raise Missing(f"None of {listed([label_of(m) for m in metrics])} is defined here.")
-        for mode, study in shown.items():
-            defined = tuple(defined_metrics(study, metrics))
-            panels = [metric_panel(study, m, study.labels, source.means(study, m)) for m in defined]
-            caption = (
-                "Mean per model with its interval, models in the order of the Composite; n counts conversations in "
-                "which the metric is defined. Each panel has its own axis.",
-                f"{sample_text(study)}. {intervals_text(source.settings)}. Nothing is controlled for.",
-                judges_text(study) if set(defined) & set(DRAFT) else "",
-                "Hollow: too few conversations for a claim; no line: the interval is not estimable (the same value in "
-                "all conversations). Overlapping intervals are no test of a difference: `compare` tests the pairs.",
-            )
-            id = f"{name}-{mode}" if len(source.modes) > 1 else name
-            page = Page(3, 2, row=0.175, head=0.62, top=0.55)
-            yield compose(source, id, f"{heading}, {mode} mode", panels, page, caption)
 
-    return figures
+def _sample(study: ScoreTable, source: Source) -> str:
+    return f"{sample_text(study)}. {intervals_text(source.settings)}. Nothing is controlled for."
 
 
 def metric_panel(study: ScoreTable, metric_id: str, labels: Sequence[str], values: Sequence[Cell]) -> Panel:
@@ -121,7 +118,7 @@ def metric_panel(study: ScoreTable, metric_id: str, labels: Sequence[str], value
     return Panel(drawn, bounds=(card.low, card.high))
 
 
-def top_three(source: Source) -> Iterator[Picture]:
+def top_three(source: Source) -> Iterator[Sheet]:
     """The three best means in each metric; a star only where the first differs significantly from all others."""
     means = source.table("leaders", "means")
     if len(means.rows) < 2:
@@ -136,18 +133,10 @@ def top_three(source: Source) -> Iterator[Picture]:
         if best:
             drawn = plot(rows, Chart("intervals", "model", (one.id,), card.label, axis))
             panels.append(Panel(drawn, bounds=(card.low, card.high), above=True))
-    lead = (
-        "The highest means of each metric with their intervals (the lowest where lower is better). ★: differs "
-        "significantly from all other models; without it the order may be chance. n counts conversations. The axes "
-        "differ between panels."
-    )
-    count = min(_TOP, len(means.rows))
-    page = Page(4, 2, high=0.62 + 0.24 * count, names=0.0)
-    title = f"First {count} in each metric, {source.mode} mode"
-    yield compose(source, "top-three", title, panels, page, source.caption(lead, "leaders", means))
+    yield Sheet(panels, tables=[means])
 
 
-def profiles(source: Source) -> Iterator[Picture]:
+def profiles(source: Source) -> Iterator[Sheet]:
     """A panel per model with a bar for each metric of the Composite, and the mean over models across it."""
     study = source.models()
     metrics = tuple(m for m in defined_metrics(study, CANONICAL) if m != "composite")
@@ -161,41 +150,31 @@ def profiles(source: Source) -> Iterator[Picture]:
         own = table(label, label, names, column("own", [row[place] for row in means]), middle)
         panels.append(Panel(plot(own, Chart("bars", "metric", ("own", "middle"))), of=label))
     low = max(min(0.0, *(panel.plot.span()[0] for panel in panels)), -1.0)
-    caption = (
-        "Each bar is a mean of the model with its interval; the black line across is the mean over all models shown. "
-        "All metrics run to 1; PANAS is 0 where predicting no change would have done as well, and can be negative.",
-        f"{sample_text(study)}. {intervals_text(source.settings)}. Nothing is controlled for.",
-    )
     below = f"mean of the metric (1 is best), {n_text(cell for row in means for cell in row)}"
-    page = Page(4, 2, high=0.42 + len(metrics) * 0.155, top=0.55, names=0.8, share={"sharex": True}, below=below)
     panels = [replace(panel, limits=(low, 1.0)) for panel in panels]
-    yield compose(source, "profiles", f"Profiles, {source.mode} mode", panels, page, caption)
+    yield Sheet(panels, {"high": 0.42 + len(metrics) * 0.155, "below": below}, notes=[_sample(study, source)])
 
 
-def mode_differences(source: Source) -> Iterator[Picture]:
+def mode_differences(source: Source) -> Iterator[HeatMap]:
     """Each other mode minus the primary one, per model and metric; all in points of 100."""
     tables = [one for one in source.analysis("modes").tables if "_minus_" in one.id]
     if not tables:
         raise Missing(_ONE_MODE)
-    lead = (
-        "Mean paired difference per model and metric; the Composite in points of 100, all others in hundredths, so "
-        "+1.0 is one point. Bold: significant after correction."
-    )
     for one in tables:
         metrics = tuple(column.id for column in one.columns if column.id in REGISTRY)
         scaled = replace(one, rows=tuple(tuple(map(_in_points, row, one.columns)) for row in one.rows))
         axis = f"difference in hundredths of the metric (Composite: points), {n_text(cells(one, 'n'))}"
         drawn = plot(scaled, Chart("heatmap", "model", metrics, axis=axis))
         ends = max(map(abs, drawn.span(intervals=False)))
-        yield heat_map(
-            source,
-            f"mode-differences-{one.id.partition('_minus_')[0]}",
-            f"Difference between modes, {one.title}",
+        yield HeatMap(
             drawn,
-            source.caption(lead, "modes", one),
             text=lambda value: number(value, 1, sign=True).replace("-", "−"),
+            bold=source.claimed,
             ends=(-ends, ends),
             diverging=True,
+            id=f"mode-differences-{one.id.partition('_minus_')[0]}",
+            of=one.title,
+            tables=[one],
         )
 
 
@@ -205,24 +184,15 @@ def _in_points(cell: Cell, of: Column) -> Cell:
     return replace(cell, value=100 * value_of(cell)) if scaled else cell
 
 
-def mode_ranks(source: Source) -> Iterator[Picture]:
+def mode_ranks(source: Source) -> Iterator[Sheet]:
     """Rank in the primary mode and in each other one, by Composite and by Pairwise."""
     tables = [one for one in source.analysis("modes").tables if one.id.endswith("_ranks")]
     if not tables:
         raise Missing(_ONE_MODE)
     metrics = [m for m in ("composite", "pairwise_accuracy") if all(has(one, f"{m}_before") for one in tables)]
     panels = [_ranks(one, metric_id) for one in tables for metric_id in metrics]
-    lead = (
-        "Hollow circle: rank in the primary mode; the model's own marker: rank in the other mode. Models in the order "
-        f"of the primary mode. Shifts of {_SHIFT} ranks or more are written beside it."
-    )
     shown = [replace(one, caption=f"{one.title}: {one.caption}") for one in tables]
-    caption = source.caption(lead, "modes", *shown)
-    picture = compose(source, "mode-ranks", "Ranks in each mode", panels, Page(len(metrics), row=0.17), caption)
-    for axes, panel in zip(picture.figure.axes, panels, strict=False):
-        count = len(panel.labels)
-        axes.set_xticks(range(1, count + 1, 1 if count <= 11 else 2))
-    yield picture
+    yield Sheet(panels, {"wide": len(metrics)}, tables=shown, of="")
 
 
 def _ranks(ranks: Table, metric_id: str) -> Panel:
@@ -234,10 +204,11 @@ def _ranks(ranks: Table, metric_id: str) -> Panel:
     drawn = plot(replace(ranks, rows=tuple(ranks.rows[place] for place in order)), chart)
     shifts = (before - after)[order]
     written = [f"{abs(x):g} {'up' if x > 0 else 'down'}" if abs(x) >= _SHIFT else "" for x in shifts]
-    return Panel(drawn, beside=[(6, "", written)], limits=(0.5, len(order) + 0.5))
+    ticks = range(1, len(order) + 1, 1 if len(order) <= _EACH_RANK else 2)
+    return Panel(drawn, beside=[(6, "", written)], limits=(0.5, len(order) + 0.5), ticks=ticks)
 
 
-def win_rates(source: Source) -> Iterator[Picture]:
+def win_rates(source: Source) -> Iterator[HeatMap]:
     """Share of conversations in which the row's model is higher than the column's."""
     matrix = source.table("win-rates", "matrix")
     against = tuple(one.id for one in matrix.columns if one.id.startswith("against_"))
@@ -246,19 +217,13 @@ def win_rates(source: Source) -> Iterator[Picture]:
         raise Missing("No two models have a conversation in common, so there is nothing to compare.")
     over = f"{min(n)}" if min(n) == max(n) else f"{min(n)}–{max(n)}"
     drawn = plot(matrix, Chart("matrix", "model", against, axis=f"% won by the row's model, n = {over} per pair"))
-    lead = (
-        "In how many of the conversations of both the row's model is closer to the person than the column's. Bold: "
-        "differs significantly from one half after correction. 50 is what two equal models give."
-    )
-    yield heat_map(
-        source,
-        "win-rates",
-        f"{matrix.title}, {source.mode} mode",
+    yield HeatMap(
         drawn,
-        source.caption(lead, "win-rates", matrix),
         text=lambda value: percent(value, undefined=""),
+        bold=source.claimed,
         ends=(0.0, 1.0),
         diverging=True,
         row=0.26,
+        tables=[matrix],
         top=1.75,
     )

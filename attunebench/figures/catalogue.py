@@ -1,20 +1,39 @@
-"""The one list of figures: what each is called, what it needs, and the function that draws it."""
+"""Draws the figures of the list, or says why these scores cannot give one.
+
+A function of `between` or `within`, named as the figure, gives its sheets or heat maps; it raises Missing where the
+scores cannot give them.
+"""
 
 from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from attunebench.analyses.base import Settings
-from attunebench.analyses.table import Missing
+from attunebench.analyses.table import Analysis, Missing
 from attunebench.errors import UsageError
 from attunebench.figures import between, within
-from attunebench.figures.drawing import Picture, drawing, settle
+from attunebench.figures.drawing import compose, drawing, settle
+from attunebench.figures.heat import heat_map
+from attunebench.figures.sheets import FIGURES, Entry, HeatMap, Page, Sheet
 from attunebench.figures.source import Look, Source
 from attunebench.scores.table import ScoreTable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure that was drawn. `id` is its file name without an ending; `caption` is in sentences."""
+
+    id: str
+    title: str
+    figure: Figure
+    caption: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,64 +42,6 @@ class Skipped:
 
     name: str
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A figure: its name on the command line, its title, what scores must hold for it, and what draws its pictures,
-    which raises Missing where the scores cannot give it."""
-
-    name: str
-    title: str
-    needs: str
-    draw: Callable[[Source], Iterator[Picture]]
-
-
-_LABELLED = "scores that hold labels (version 1.1)"
-_ENTRIES = (
-    Entry("leaderboard", "Composite and Pairwise", "a model", between.leaderboard),
-    Entry(
-        "turn-metrics",
-        "Metrics turn by turn, per mode",
-        "a model",
-        between.per_mode("turn-metrics", "Turn by turn", between.TURN),
-    ),
-    Entry(
-        "post-metrics",
-        "Metrics of the whole conversation, per mode",
-        "a model",
-        between.per_mode("post-metrics", "Whole conversation", between.POST),
-    ),
-    Entry(
-        "draft-metrics",
-        "Drafted replies, per mode",
-        "drafts that a judge scored",
-        between.per_mode("draft-metrics", "Drafted replies", between.DRAFT),
-    ),
-    Entry("top-three", "First three in each metric", "two models", between.top_three),
-    Entry("profiles", "Profile of each model", "a model", between.profiles),
-    Entry("mode-differences", "Differences between modes", "two modes of a model", between.mode_differences),
-    Entry("mode-ranks", "Ranks in each mode", "two modes of a model", between.mode_ranks),
-    Entry("win-rates", "Win rates between models", "two models", between.win_rates),
-    Entry(
-        "question-heatmap", "Accuracy by question", "scores that hold answers (version 1.1)", within.question_heatmap
-    ),
-    Entry("branch-errors", "Four Branch errors", "predicted branch scores", within.branch_errors),
-    Entry(
-        "conversation-wide",
-        "Answers about the whole conversation",
-        "answers about the conversation",
-        within.conversation_wide,
-    ),
-    Entry("perspective-gap", "Perspective gap", "both binary blocks", within.perspective_gap),
-    Entry("turn-drift", "Drift over a conversation", "conversations of three turns", within.turn_drift),
-    Entry("diagnosis-groups", "Groups of self-reported diagnoses", _LABELLED, within.diagnosis_groups),
-    Entry("distributions", "Distributions over conversations", "a model", within.distributions),
-    Entry("difficulty", "Difficulty of conversations", "a model", within.difficulty),
-    Entry("cost", "Composite against cost", "results that state their cost, time or tokens", within.cost),
-)
-FIGURES: Mapping[str, Entry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
-"""Name → entry, in the order in which they are drawn."""
 
 
 def entry(name: str) -> Entry:
@@ -102,12 +63,11 @@ def draw(
     and the primary mode elsewhere.
     """
     require_matplotlib()
-    wanted = [entry(name) for name in only] or list(FIGURES.values())
     source = Source(study, replace(settings or Settings(), metrics=()), look or Look())
     pictures: list[Picture] = []
     skipped: list[Skipped] = []
-    for one in wanted:
-        made = _pictures(one, source)
+    for one in [entry(name) for name in only] or FIGURES.values():
+        made = _pictures(source, one)
         if isinstance(made, Skipped):
             skipped.append(made)
         else:
@@ -115,15 +75,26 @@ def draw(
     return pictures, skipped
 
 
-def _pictures(one: Entry, source: Source) -> list[Picture] | Skipped:
+def _pictures(source: Source, one: Entry) -> list[Picture] | Skipped:
+    sheets = getattr(between, one.name.replace("-", "_"), None) or getattr(within, one.name.replace("-", "_"))
     try:
         with drawing():
-            made = list(one.draw(source))
-            for picture in made:
-                settle(picture.figure)
-            return made
+            return [_picture(source, one, sheet) for sheet in sheets(source)]
     except Missing as missing:
         return Skipped(one.name, str(missing))
+
+
+def _picture(source: Source, one: Entry, sheet: Sheet | HeatMap) -> Picture:
+    of = f"{source.mode} mode" if sheet.of is None else sheet.of
+    title, note = ", ".join(filter(None, (one.title, of))), ""
+    if isinstance(sheet, HeatMap):
+        figure, labels, note = heat_map(source, title, sheet)
+    else:
+        figure, labels = compose(source, title, sheet.panels, Page(**{**one.page, **sheet.page}))
+    settle(figure)
+    made = source.analysis(one.analysis) if one.analysis else Analysis()
+    told = (one.lead, note, *(table.caption for table in sheet.tables), *sheet.notes, made.shows, made.cannot)
+    return Picture(sheet.id or one.name, title, figure, (*filter(None, told), *source.shortened(labels)))
 
 
 def require_matplotlib() -> None:

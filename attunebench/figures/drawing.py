@@ -6,15 +6,14 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attunebench.analyses.palette import OUTLINES, Style
-from attunebench.analyses.table import Cell, Plot, number_of
+from attunebench.analyses.table import Cell, number_of
+from attunebench.figures.sheets import Floats, Page, Panel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,12 +21,8 @@ if TYPE_CHECKING:
 
     from attunebench.figures.source import Look, Source
 
-Floats = NDArray[np.float64]
-
 INK, FAINT, PALE = "#222222", "#6B6B6B", "#EDEFF2"
 SMALL_TYPE, TYPE, HEADING = 7.0, 7.5, 8.5
-ROW = 0.19
-"""Inches of a row with a model's name."""
 _FEWEST_ROWS = 4
 _NARROW = 2.5
 """Inches of a panel under which its axis has few numbers."""
@@ -77,64 +72,6 @@ _SETTINGS: Any = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A figure that was drawn. `id` is its file name without an ending; `caption` is in sentences."""
-
-    id: str
-    title: str
-    figure: Figure
-    caption: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A plot, and what print adds to it.
-
-    `axis` None is the plot's. `beside`: columns of words on the right, (points off the axes, heading, a word for each
-    row); `bands` shades rows. `limits` None fits the axis of values to what is drawn, within `bounds`. `of`: the model
-    that all rows are about. `above`: names stand above their rows. `dots`: single values behind each row, whose cells
-    are then mean, lower quartile, median and upper quartile.
-    """
-
-    plot: Plot
-    axis: str | None = None
-    beside: Sequence[tuple[float, str, Sequence[str]]] = ()
-    bands: Sequence[bool] = ()
-    limits: tuple[float, float] | None = None
-    bounds: tuple[float, float] = (-np.inf, np.inf)
-    of: str = ""
-    above: bool = False
-    dots: Sequence[Floats] = ()
-    upright: str = ""
-    """The label of the upright axis, where it has one."""
-
-    @property
-    def labels(self) -> list[str]:
-        return [row.label for row in self.plot.rows]
-
-
-@dataclass(frozen=True)
-class Page:
-    """How panels share a page. `wide` and `single`: panels beside each other in a figure of two columns and of one.
-
-    `row`: inches of a row; `high`: inches of a panel, where it has no rows of its own. `names`: inches for names.
-    `share`: axes that panels share ("sharex", "sharey"). `legend`: the models below, with lines or markers only.
-    `below`: the label of the axis that all panels have.
-    """
-
-    wide: int
-    single: int = 1
-    row: float = ROW
-    high: float | None = None
-    head: float = 0.6
-    top: float = 0.5
-    names: float = 1.5
-    share: Mapping[str, Any] = field(default_factory=dict)
-    legend: Literal["", "lines", "markers"] = ""
-    below: str = ""
-
-
 @contextmanager
 def drawing() -> Iterator[None]:
     """Our settings, whatever a user's own matplotlib is set to; both drawing and saving happen under them."""
@@ -167,12 +104,10 @@ def settle(figure: Figure) -> None:
     figure.set_layout_engine("none")
 
 
-def compose(
-    source: Source, id: str, title: str, panels: Sequence[Panel], page: Page, caption: Sequence[str]
-) -> Picture:
-    """The panels on a page, row by row, with the legends that they need; names that were cut are in the caption."""
+def compose(source: Source, title: str, panels: Sequence[Panel], page: Page) -> tuple[Figure, Sequence[str]]:
+    """The panels on a page, row by row, with the legends that they need, and the labels that are on it."""
     look = source.look
-    across = min(page.wide if look.wide else page.single, len(panels))
+    across = min((page.wide or len(panels)) if look.wide else page.single, len(panels))
     down = -(-len(panels) // across)
     labels = list(dict.fromkeys(of for panel in panels for of in (panel.of, *panel.labels) if of in source.styles))
     rows = max(_FEWEST_ROWS, *(len(panel.labels) for panel in panels))
@@ -197,6 +132,8 @@ def compose(
             "\n".join(textwrap.wrap(heading or panel.plot.title, room, break_long_words=False)), color=colour
         )
         axes.set_xlabel((panel.plot.axis if panel.axis is None else panel.axis) + far)
+        if panel.ticks:
+            axes.set_xticks(panel.ticks)
         if panel.upright and first:
             axes.set_ylabel(panel.upright)
         for points, head, entries in panel.beside:
@@ -212,7 +149,7 @@ def compose(
     lines = {_MEANINGS.get(name, name): _reference(name) for name in drawn}
     _legend(figure, lines, "outside lower right", len(lines) if look.wide else 1)
     figure.supxlabel(page.below, fontsize=TYPE)
-    return Picture(id, title, figure, (*(part for part in caption if part), *source.shortened(labels)))
+    return figure, labels
 
 
 def _rows(axes: Axes, panel: Panel, source: Source, named: bool) -> None:

@@ -2,79 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attunebench.analyses.sampling import claimed
-from attunebench.analyses.table import Plot, number_of
-from attunebench.figures.drawing import INK, PALE, SMALL_TYPE, Floats, Picture, new_figure
-from attunebench.figures.source import Source
+from attunebench.analyses.table import number_of
+from attunebench.figures.drawing import INK, PALE, SMALL_TYPE, new_figure
+from attunebench.figures.sheets import Floats, HeatMap
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from attunebench.figures.source import Source
 
 _WIDEST_CELL, _NARROWEST_CELL, _BESIDE_CELLS = 0.7, 0.26, 1.7
 """Inches; the last is the least that names of rows take."""
 
 
-def heat_map(
-    source: Source,
-    id: str,
-    title: str,
-    plot: Plot,
-    caption: Sequence[str],
-    *,
-    text: Callable[[float | None], str],
-    ends: tuple[float, float],
-    diverging: bool = False,
-    row: float = 0.22,
-    names: float = 1.9,
-    top: float = 1.85,
-    split: int | None = None,
-) -> Picture:
-    """Cells with their numbers, rows from the top, the names of columns above; few columns don't fill the width.
+def heat_map(source: Source, title: str, heat: HeatMap) -> tuple[Figure, Sequence[str], str]:
+    """The heat map, the labels that are on it, and a note.
 
-    Colours run between `ends`: light to dark, or, `diverging`, orange to purple around their middle; numbers that may
-    be claimed are bold. `row` and `names`: inches of a row and of the names of rows. `split`: a line is drawn before
-    that column. Where the numbers would not be readable in one column of a page, the figure is two wide, and its
-    caption says so.
+    Where the numbers would not be readable in one column of a page, the figure is two wide, and the note says so.
     """
     from matplotlib.collections import PolyCollection
 
-    look, note, columns = source.look, "", [source.names[column.label] for column in plot.columns]
+    plot, look, note, columns = heat.plot, source.look, "", [source.names[column.label] for column in heat.plot.columns]
     if not look.wide and len(columns) * _NARROWEST_CELL + _BESIDE_CELLS > look.inches:
         look, note = replace(look, width="double"), "Two columns wide, since one would make its numbers unreadable."
-    figure = new_figure(look, top + len(plot.rows) * row, title)
+    figure = new_figure(look, heat.top + len(plot.rows) * heat.row, title)
     axes = figure.subplots()
     values = np.array([list(map(number_of, one.cells)) for one in plot.rows], dtype=np.float64)
-    shades, squares = _shades(values, ends, diverging), []
+    shades, squares = _shades(values, heat.ends, heat.diverging), []
     for (y, x), value in np.ndenumerate(values):
         squares.append([(x, y), (x + 1, y), (x + 1, y + 1), (x, y + 1)])
-        bold = claimed(plot.rows[y].cells[x], source.settings)
         axes.text(
             x + 0.5,
             y + 0.52,
-            text(None if np.isnan(value) else value),
+            heat.text(None if np.isnan(value) else value),
             ha="center",
             va="center",
             fontsize=SMALL_TYPE,
-            fontweight="bold" if bold else "normal",
+            fontweight="bold" if heat.bold(plot.rows[y].cells[x]) else "normal",
             color="white" if shades[y, x, :3] @ (0.2126, 0.7152, 0.0722) < 0.5 else INK,
         )
     axes.add_collection(PolyCollection(squares, facecolors=shades.reshape(-1, 4), edgecolors="white", linewidths=0.5))
     axes.set_xlim(0, len(columns))
     axes.set_ylim(len(plot.rows), 0)
-    if len(columns) * _WIDEST_CELL + names < figure.get_figwidth():
-        axes.set_aspect(row / _WIDEST_CELL, anchor="NW")
+    if len(columns) * _WIDEST_CELL + heat.names < figure.get_figwidth():
+        axes.set_aspect(heat.row / _WIDEST_CELL, anchor="NW")
     axes.set_yticks(np.arange(len(plot.rows)) + 0.5, [source.names[one.label] for one in plot.rows])
     axes.set_xticks(np.arange(len(columns)) + 0.5, columns, rotation=50, ha="left", rotation_mode="anchor")
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    if split is not None:
-        axes.axvline(split, color=INK, linewidth=1.0)
+    if heat.split is not None:
+        axes.axvline(heat.split, color=INK, linewidth=1.0)
     axes.set_xlabel(plot.axis)
     labels = [*(one.label for one in plot.rows), *(one.label for one in plot.columns)]
-    return Picture(id, title, figure, (*filter(None, (caption[0], note, *caption[1:])), *source.shortened(labels)))
+    return figure, labels, note
 
 
 def _shades(values: Floats, ends: tuple[float, float], diverging: bool) -> Floats:
@@ -88,8 +75,3 @@ def _shades(values: Floats, ends: tuple[float, float], diverging: bool) -> Float
     colours = np.array(scale(0.12 + 0.76 * places if diverging else 0.04 + 0.86 * places))
     colours[np.isnan(values)] = to_rgba(PALE)
     return colours
-
-
-def percent(value: float | None, undefined: str = "–") -> str:
-    """ "43"; `undefined` for None."""
-    return undefined if value is None else f"{100 * value:.0f}"

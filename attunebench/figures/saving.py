@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from attunebench.errors import DataError
-from attunebench.figures.catalogue import Skipped
-from attunebench.figures.drawing import Picture, drawing
+from attunebench.figures.catalogue import Picture, Skipped
+from attunebench.figures.drawing import drawing
 from attunebench.figures.source import Look
 from attunebench.files import atomic_write
 from attunebench.text import markdown_text

@@ -5,6 +5,7 @@ Computes no statistic and draws nothing.
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from typing import Literal
 from attunebench import analyses
 from attunebench.analyses.base import NOTHING_SCORED, Settings, Subject, best_first, in_mode, primary_mode
 from attunebench.analyses.palette import Style, palette
-from attunebench.analyses.sampling import Sampling
+from attunebench.analyses.sampling import Sampling, claimed
 from attunebench.analyses.table import Analysis, Cell, Missing, Table
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores.table import ScoreTable
@@ -70,11 +71,6 @@ class Source:
                 return table
         raise Missing(f"The analysis {name} has nothing of this for these scores.")
 
-    def caption(self, lead: str, name: str, *tables: Table) -> tuple[str, ...]:
-        """A caption: `lead` says how to read the figure, the rest is said by the analysis and the tables shown."""
-        found = self.analysis(name)
-        return (lead, *(table.caption for table in tables), found.shows, found.cannot)
-
     @property
     def mode(self) -> str:
         """The one mode of figures that show one."""
@@ -96,6 +92,10 @@ class Source:
     def means(self, study: ScoreTable, metric_id: str) -> list[Cell]:
         """A metric's mean per group with its interval, as the tables of all analyses have it."""
         return Sampling.of(study, self.settings).cells(study.values(metric_id), of=metric_id)
+
+    def claimed(self, cell: Cell) -> bool:
+        """Whether a tested value is significant, with enough behind it."""
+        return claimed(cell, self.settings)
 
     @cached_property
     def styles(self) -> Mapping[str, Style]:
@@ -124,40 +124,16 @@ class _Names(dict[str, str]):
 
 
 def short_names(labels: Sequence[str], longest: int = _LONGEST_NAME) -> dict[str, str]:
-    """Label → at most `longest` characters: head and tail, since versions stand at the end.
-
-    Names that would become the same show where they begin to differ, and where even that is the same, a number.
-    """
-    whole = {label: printable(label, 500) or "(no name)" for label in dict.fromkeys(labels)}
+    """Label → at most `longest` characters: head and tail, since versions stand at the end; a number where two would
+    be the same."""
     tail = longest // 2 - 1
-    cut = {
-        label: name if len(name) <= longest else f"{name[: longest - tail - 1]}…{name[-tail:]}"
-        for label, name in whole.items()
-    }
     found: dict[str, str] = {}
-    for label, name in cut.items():
-        alike = [whole[other] for other, same in cut.items() if same == name]
-        if len(alike) > 1:
-            name = _where_they_differ(whole[label], alike, longest)
-        plain, count = name, 1
-        while name in found.values():
-            count += 1
-            name = f"{plain} #{count}"
-        found[label] = name
+    for label in dict.fromkeys(labels):
+        whole = printable(label, 500) or "(no name)"
+        name = whole if len(whole) <= longest else f"{whole[: longest - tail - 1]}…{whole[-tail:]}"
+        numbered = (name if count == 1 else f"{name} #{count}" for count in itertools.count(1))
+        found[label] = next(one for one in numbered if one not in found.values())
     return found
-
-
-def _where_they_differ(name: str, alike: Sequence[str], longest: int) -> str:
-    """A few first characters and those around the first that is not the same in all names."""
-    if len(name) <= longest:
-        return name
-    first, last = min(alike), max(alike)
-    shared = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
-    head = longest // 4
-    start = max(head + 1, min(shared - 3, len(name) - (longest - head - 1)))
-    rest = name[start:]
-    room = longest - head - 1
-    return f"{name[:head]}…{rest if len(rest) <= room else rest[: room - 1] + '…'}"
 
 
 def cells(table: Table, column_id: str) -> list[Cell]:
@@ -191,3 +167,8 @@ def n_text(over: Iterable[Cell], noun: str = "conversations") -> str:
     if high == 1:
         noun = noun.removesuffix("s")
     return (f"n = {low:,} {noun}" if low == high else f"n = {low:,}–{high:,} {noun}").strip()
+
+
+def percent(value: float | None, undefined: str = "–") -> str:
+    """ "43"; `undefined` for None."""
+    return undefined if value is None else f"{100 * value:.0f}"

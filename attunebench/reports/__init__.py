@@ -5,12 +5,11 @@ Pure: a dict in, text out. No file is read here and no score computed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
-from attunebench.errors import UsageError
-from attunebench.reports import analyses, machine
+from attunebench.reports import analyses
 from attunebench.reports.build import By, build_report
 from attunebench.reports.explain import explain
 from attunebench.reports.layout import as_analysis
@@ -19,12 +18,8 @@ from attunebench.reports.model import Report
 __all__ = [
     "FORMATS",
     "By",
-    "Estimate",
     "Format",
-    "Group",
     "Report",
-    "Row",
-    "Section",
     "build_report",
     "explain",
     "render",
@@ -43,31 +38,23 @@ def render(
     scores: Mapping[str, Any],
     *,
     format: Format = "terminal",
-    metrics: Sequence[str] | None = None,
-    show_all: bool = False,
-    by: By | None = None,
-    skill_against: str | None = None,
     width: int = 80,
     colour: bool = False,
+    **options: Any,
 ) -> str:
     """The scores as a report in a format; the same text for the same scores and options.
 
-    `width` and `colour` are for the terminal alone; the other options are those of `build_report`, whose errors it
-    raises, and UsageError for a format that does not exist.
+    `width` and `colour` are for the terminal alone; `options` are those of `build_report`, whose errors it raises, and
+    UsageError for a format that does not exist.
     """
-    built = build_report(scores, metrics=metrics, show_all=show_all, by=by, skill_against=skill_against)
-    return draw(built, format, width=width, colour=colour)
+    return draw(build_report(scores, **options), format, width=width, colour=colour)
 
 
 def draw(report: Report, format: Format, *, width: int = 80, colour: bool = False, no_color: bool = False) -> str:
     """A report in a format; UsageError for a format that does not exist."""
-    if format == "csv":
-        return machine.render_csv(report)
-    if format == "json":
-        return machine.render_json(report)
-    if format in ("terminal", "markdown"):
-        analysis = as_analysis(report)
-        if format == "terminal":
-            analysis = replace(analysis, notes=(*analysis.notes, *_NEXT))
-        return analyses.render([analysis], format, width=width, colour=colour, no_color=no_color, rows=None)
-    raise UsageError(f"There is no report format {format!r}; choose one of {', '.join(FORMATS)}.")
+    people = format not in ("csv", "json")
+    analysis = as_analysis(report, rounded=people)
+    if format == "terminal":
+        analysis = replace(analysis, notes=(*analysis.notes, *_NEXT))
+    rules = "" if people else report.rules  # people have them in the summary
+    return analyses.render([analysis], format, width=width, colour=colour, no_color=no_color, rows=None, rules=rules)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from attunebench.analyses.base import SMALL, Settings
+from attunebench.errors import DataError
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.rates import percent
 from attunebench.metrics.registry import REGISTRY, Metric, cards_of, metric
@@ -27,10 +28,11 @@ from attunebench.reports.model import (
     read_groups,
     read_references,
     settings_of,
-    validated,
 )
 from attunebench.reports.rows import SECTIONS, pooled_rows, rows_of, stands_beside
 from attunebench.reports.skills import skill_section
+from attunebench.scores.checks import require_shape
+from attunebench.scores.loading import score_table
 from attunebench.text import counted
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ _ORIGIN = {"ground_truth": "labels from", "results": "results from", "attunebenc
 def build_report(
     scores: Mapping[str, Any],
     *,
+    file: str = "The scores file",
     metrics: Sequence[str] | None = None,
     show_all: bool = False,
     by: By | None = None,
@@ -53,14 +56,21 @@ def build_report(
     study: ScoreTable | None = None,
     settings: Settings | None = None,
 ) -> Report:
-    """The report of a scores dict; `study` is its table where there is one already, `settings` are those of tiers.
+    """The report of a scores dict; `file` is its name.
 
     `metrics` restricts it to these ids, whatever their status; `show_all` adds the other draft metrics and the
     diagnostics; `by="branch"` groups by the branches of emotional intelligence in place of turns and conversations;
-    `skill_against` names a reference or built-in baseline of the scores, against which a section shows skill. Raises
-    UsageError for an unknown metric id or baseline and DataError for scores that are not of the format.
+    `skill_against` names a reference or built-in baseline of the scores, against which a section shows skill. `study`
+    is the table of the scores where there is one already, `settings` are those of tiers. Raises UsageError for an
+    unknown metric id or baseline and DataError for scores that are not of the format.
     """
-    scores = validated(scores) if study is None else scores
+    scores = {"metadata": {}, "conversations": [], "aggregates": [], **scores}
+    if study is None and scores["conversations"]:
+        study = score_table(scores, files=[file])
+    elif study is None:
+        require_shape(scores, file)
+    if not scores["aggregates"]:
+        raise DataError("The scores hold no aggregates, so there is nothing to report; run `attune-bench score` again.")
     groups, references, metadata = read_groups(scores), read_references(scores), scores["metadata"]
     rules = rules_of(metadata)
     cards = cards_of(rules)
@@ -70,12 +80,13 @@ def build_report(
     else:
         sections = _sections(groups, chosen or tuple(cards.values()), show_all, narrowed=bool(chosen))
     if skill_against is not None:
-        sections.insert(1, skill_section(scores, groups, skill_against, chosen))
+        sections.insert(1, skill_section(study or score_table(scores), groups, skill_against, chosen))
     ranked = any(section.leaderboard and section.rows for section in sections)
     remarks = () if any(section.leaderboard for section in sections) else servers.remarks_of(groups)
     rankings: list[Ranking] = []
-    if ranked:
-        groups, explained, rankings = _with_standings(groups, scores, study, settings)
+    if ranked and study is not None:
+        settings = settings or replace(settings_of(metadata), resamples=Settings().resamples)
+        groups, explained, rankings = _with_standings(groups, study.models(baselines=settings.baselines), settings)
         sections = [
             replace(section, notes=(*explained, *section.notes)) if section.leaderboard else section
             for section in sections
@@ -84,7 +95,7 @@ def build_report(
         title="AttuneBench scores by branch" if by == "branch" else "AttuneBench scores",
         summary=_summary(groups, scores, metadata),
         warnings=notes.warnings_of(groups, scores),
-        notes=(*remarks, *notes.notes_of(groups, scores), *notes.meanings_of(references)),
+        notes=(*remarks, *notes.notes_of(groups, references, scores)),
         groups=groups,
         sections=tuple(_beside(section, references) for section in sections if section.rows),
         references=references,
@@ -134,8 +145,8 @@ def _pooled(groups: Sequence[Group], show_all: bool) -> Section:
 def _section(name: str, cards: Sequence[Metric], groups: Sequence[Group], *, keep_empty: bool) -> Section:
     title, explanation = SECTIONS[name]
     rows = rows_of(cards, groups)
-    shown = rows if keep_empty else tuple(row for row in rows if row.status == "canonical" or row.measured)
-    absent = [row.label for row in rows if row not in shown and not REGISTRY[row.id].optional]
+    shown = rows if keep_empty else tuple(row for row in rows if row.card.status == "canonical" or row.measured)
+    absent = [row.card.label for row in rows if row not in shown and not REGISTRY[row.id].optional]
     remarks = [f"Not measured here: {', '.join(absent)}."] if absent else []
     if any(row.measured and row.id in JUDGED for row in shown):
         remarks.insert(0, notes.judges_of(groups))
@@ -174,7 +185,7 @@ def _coverage(groups: Sequence[Group]) -> str:
 
 
 def _with_standings(
-    groups: Sequence[Group], scores: Mapping[str, Any], study: ScoreTable | None, settings: Settings | None
+    groups: Sequence[Group], models: ScoreTable, settings: Settings
 ) -> tuple[tuple[Group, ...], tuple[str, ...], list[Ranking]]:
     """The groups with their standing by Composite among the models of their mode, sentences that explain it, and the
     rankings of the modes.
@@ -184,16 +195,13 @@ def _with_standings(
     conversations that nothing could be claimed.
     """
     from attunebench.comparison import tiers_of
-    from attunebench.scores.loading import score_table
 
-    if max(Counter(group.mode for group in groups).values()) < 2 or not scores["conversations"]:
+    if max(Counter(group.mode for group in groups).values()) < 2:
         return tuple(groups), (), []
     if sorted(group.n for group in groups)[-2] < SMALL:
         sentence = f"No tiers: under {SMALL} conversations are too few to claim that one model is better than another."
         return tuple(groups), (sentence,), []
-    settings = settings or replace(settings_of(scores["metadata"]), resamples=Settings().resamples)
-    table = (study or score_table(scores)).models(baselines=settings.baselines)
-    parts = [part for mode in table.modes if len((part := table.of_mode(mode)).groups) > 1]
+    parts = [part for mode in models.modes if len((part := models.of_mode(mode)).groups) > 1]
     rankings = [tiers_of(part, "composite", settings) for part in parts]
     found = {}
     for ranking in rankings:

@@ -53,17 +53,16 @@ def explain(metric_id: str, *, width: int | None = None) -> str:
 
 
 def _list(width: int) -> str:
-    """Ids in a column, meanings beside them; where that leaves too little room, below them."""
+    """Ids in a column, meanings beside them; where that leaves too little room, right behind them."""
     widest = max(map(len, REGISTRY)) + 2 * _INDENT
-    indent = " " * (widest if width >= 2 * widest else 2 * _INDENT)
     blocks = []
     for group, (title, _) in SECTIONS.items():
         lines = [title]
         for card in (card for card in REGISTRY.values() if card.group == group):
-            head = " " * _INDENT + card.id
-            meaning = textwrap.wrap(card.meaning, width, initial_indent=indent, subsequent_indent=indent)
-            fits = len(head) < len(indent)
-            lines += [head + meaning[0][len(head) :], *meaning[1:]] if fits else [head, *meaning]
+            head, indent = f"{' ' * _INDENT}{card.id}  ", " " * (widest if width >= 2 * widest else 2 * _INDENT)
+            lines += textwrap.wrap(
+                card.meaning, width, initial_indent=head.ljust(len(indent)), subsequent_indent=indent
+            )
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks) + "\n"
 

@@ -9,35 +9,49 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from attunebench.analyses.table import Analysis, Cell, Drill, Filled, Table, column, counts, table, words
+from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.rates import percent, rounded_down
-from attunebench.reports.model import NO_INTERVAL, Estimate, Group, Reference, Report, Row, Section
+from attunebench.reports.model import NO_INTERVAL, Estimate, Group, Reference, Report, Row, Section, Standing
 from attunebench.text import UNDEFINED
 
 
-def as_analysis(report: Report) -> Analysis:
-    """The report's summary, warnings and sections; each table's notes say what its metrics mean."""
+def as_analysis(report: Report, *, rounded: bool = True) -> Analysis:
+    """The report's summary, warnings and sections; each table's notes say what its metrics mean.
+
+    Not `rounded`: for programs, with groups as rows whatever their number, and n in each cell.
+    """
+    places = None if rounded else range(len(report.groups))
     return Analysis(
         name="report",
         title=report.title,
         question=" · ".join(report.summary),
-        tables=tuple(section_table(section, report.groups) for section in report.sections),
+        tables=tuple(section_table(section, report.groups, places, rounded=rounded) for section in report.sections),
         warnings=report.warnings,
         notes=report.notes,
     )
 
 
-def section_table(section: Section, groups: Sequence[Group], places: Sequence[int] | None = None) -> Table:
-    """One section as a table of all groups of the report or, as rows also where it is one, of those of a mode."""
-    single, modes = places is None and len(groups) == 1, places is None
+def section_table(
+    section: Section,
+    groups: Sequence[Group],
+    places: Sequence[int] | None = None,
+    *,
+    with_modes: bool = True,
+    rounded: bool = True,
+) -> Table:
+    """One section as a table of all groups of the report or, as rows also where it is one, of those at `places`."""
+    single = places is None and len(groups) == 1
     places = range(len(groups)) if places is None else places
-    with_chance = any(row.chance is not None for row in section.rows)
+    columns = (
+        by_metric(section.rows, section, groups, places) if single else _by_group(section, groups, places, rounded)
+    )
     return table(
         section.title,
         section.title,
-        *(by_metric(section.rows, section, groups, places) if single else _by_group(section, groups, places, modes)),
+        *(one for one in columns if with_modes or one.column.id != "mode"),
         caption=section.explanation,
         notes=(*_legend(section), *section.notes),
-        apart=0 if single else len(section.references) + with_chance,
+        apart=0 if single else len(section.references) + any(row.card.chance is not None for row in section.rows),
     )
 
 
@@ -45,8 +59,10 @@ def _legend(section: Section) -> Iterable[str]:
     """What its rows mean; rows of one kind are explained together."""
     lines = []
     for row in section.rows:
-        label, id = row.kind or (row.label, row.id)
-        lines.append(f"{label} ({id}): {row.meaning}" + (" Lower is better." if row.higher_is_better is False else ""))
+        label, id = row.kind or (row.card.label, row.id)
+        lines.append(
+            f"{label} ({id}): {row.card.meaning}" + (" Lower is better." if row.card.higher_is_better is False else "")
+        )
     return dict.fromkeys(lines)
 
 
@@ -63,29 +79,31 @@ def by_metric(rows: Sequence[Row], section: Section, groups: Sequence[Group], pl
         # Without its doubt: beside a model a reference is a level to exceed.
         values = (Cell(_value(row, row.beside[place]), digits=row.digits) for row in rows)
         columns.append(column(reference.id, values, reference.label))
-    with_chance = any(row.chance is not None for row in rows)
+    with_chance = any(row.card.chance is not None for row in rows)
     return [*columns, column("chance", map(_chance, rows), "Chance")] if with_chance else columns
 
 
-def _by_group(section: Section, all_groups: Sequence[Group], places: Sequence[int], with_modes: bool) -> list[Filled]:
+def _by_group(section: Section, all_groups: Sequence[Group], places: Sequence[int], rounded: bool) -> list[Filled]:
     groups, beside = [all_groups[place] for place in places], section.references
-    chance = ["chance level"] if any(row.chance is not None for row in section.rows) else []
+    chance = ["chance level"] if any(row.card.chance is not None for row in section.rows) else []
     blank = [""] * (len(beside) + len(chance))
     keys = [words("model", [*(group.marked for group in groups), *(r.label for r in beside), *chance], "Model")]
-    if len({group.provider for group in groups}) > 1:
+    if len({group.provider for group in groups}) > 1 or not rounded:
         keys.append(words("provider", [*(group.provider for group in groups), *blank], "Provider"))
     modes = [*(group.mode for group in groups), *("reference" for _ in beside), *blank[len(beside) :]]
-    keys += [words("mode", modes, "Mode")] if with_modes else []
+    keys.append(words("mode", modes, "Mode"))
+    if not rounded and any(row.id in JUDGED for row in section.rows):
+        keys.append(words("judges", [*("; ".join(group.judges) for group in groups), *blank]))
     owners: list[Group | Reference] = [*groups, *beside]
     if not section.leaderboard and len({group.n for group in groups}) > 1:
         keys.append(counts("n", [*(owner.n for owner in owners), *blank[len(beside) :]]))
     metrics = []
     for row in section.rows:
         found = [*(row.cells[place] for place in places), *row.beside]
-        cells = [_cell(row, estimate, owner) for estimate, owner in zip(found, owners, strict=True)]
-        metrics.append(column(row.id, [*cells, _chance(row)] if chance else cells, row.heading))
+        cells = [_cell(row, estimate, owner, rounded=rounded) for estimate, owner in zip(found, owners, strict=True)]
+        metrics.append(column(row.id, [*cells, _chance(row)] if chance else cells, row.heading, digits=row.digits))
     if section.leaderboard:
-        metrics[1:1] = _standings(groups, blank)
+        metrics[1:1] = _standings(groups, blank) if rounded else _ranks(groups, blank)
     return [*keys, *metrics]
 
 
@@ -99,18 +117,30 @@ def _standings(groups: Sequence[Group], blank: Sequence[str]) -> list[Filled]:
     return [tiers, *differing] if any(group.standing for group in groups) else differing
 
 
-def _cell(row: Row, estimate: Estimate, owner: Group | Reference) -> Cell:
-    """A value with its interval, and its n where neither a row of counts nor its owner says it."""
+def _ranks(groups: Sequence[Group], blank: Sequence[str]) -> list[Filled]:
+    """Tiers with the ranks over resamples as their ends, and coverage, for programs."""
+    found = [group.standing or Standing(None, None, None) for group in groups]
+    tiers = [Cell(one.tier, one.best, one.worst) for one in found]
+    return [
+        column("tier", [*tiers, *blank], "", "rank"),
+        counts("scored", [*(group.n for group in groups), *blank]),
+        counts("expected", [*(group.expected for group in groups), *blank]),
+        column("answered", [*(group.answered for group in groups), *blank], "", "share"),
+    ]
+
+
+def _cell(row: Row, estimate: Estimate, owner: Group | Reference, *, rounded: bool = True) -> Cell:
+    """A value with its interval, and, for people, its n where neither a row of counts nor its owner says it."""
     if estimate.mean is None:
         return Cell(None)
-    known = not row.n_shown or (estimate.n == owner.n and not row.pooled)
+    known = rounded and (not row.n_shown or (estimate.n == owner.n and not row.pooled))
     bounded = not row.pooled and estimate.ci_low is not None and estimate.ci_high is not None
     return Cell(
-        _value(row, estimate),
+        _value(row, estimate) if rounded or row.counting else estimate.mean,
         estimate.ci_low if bounded else None,
         estimate.ci_high if bounded else None,
         n=None if known else estimate.n,
-        mark="" if bounded or row.pooled else NO_INTERVAL,
+        mark="" if bounded or row.pooled or not rounded else NO_INTERVAL,
         digits=row.digits,
         drill=Drill(owner.key, row.id) if isinstance(owner, Group) else None,
     )
@@ -120,8 +150,10 @@ def _value(row: Row, estimate: Estimate) -> float | str | None:
     """Of counted answers "300/50/30/32" (tp, tn, fp, fn)."""
     if row.counting and estimate.counts is not None:
         return "/".join(map(str, estimate.counts.values()))
-    return rounded_down(estimate.mean, row.digits) if row.rounds_down and estimate.mean is not None else estimate.mean
+    return (
+        rounded_down(estimate.mean, row.digits) if row.card.rounds_down and estimate.mean is not None else estimate.mean
+    )
 
 
 def _chance(row: Row) -> Cell:
-    return Cell("" if row.chance is None else row.chance, digits=row.digits)
+    return Cell("" if row.card.chance is None else row.card.chance, digits=row.digits)

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from attunebench.analyses.base import Settings
 from attunebench.constants import MODES
-from attunebench.errors import DataError
 from attunebench.judging import judges_named
-from attunebench.metrics.registry import below_chance, no_reference
+from attunebench.metrics.registry import Metric, below_chance, no_reference
 from attunebench.published import BY_SE
-from attunebench.scores.checks import group_key, require_shape
+from attunebench.scores.checks import group_key
 from attunebench.text import UNDEFINED
 
 if TYPE_CHECKING:
@@ -25,6 +24,9 @@ if TYPE_CHECKING:
 
 NO_INTERVAL = f"[{UNDEFINED}]"
 PRIMARY_MODE = "default"
+_WIDE_RANGE = 10
+_FINE = ("ratio", "standard deviations")
+"""Units without a range of their own, whose values are small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,6 @@ class Estimate:
 
     mean: float | None = None
     n: int = 0
-    se: float | None = None
     ci_low: float | None = None
     ci_high: float | None = None
     counts: Mapping[str, int] | None = None
@@ -44,18 +45,18 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A place in a leaderboard with its doubt: the tier from 1 (None: too little for a claim), and the best and worst
-    place in 95 % of the resamples."""
+    """A rank in a leaderboard with its doubt: the tier from 1 (None: too little for a claim), and the best and worst
+    rank in 95 % of the resamples."""
 
     tier: int | None
-    best: int
-    worst: int
+    best: int | None
+    worst: int | None
 
     @property
     def text(self) -> str:
         """ "1 (1–3)", "2 (5)", or "– (1–2)" where there are no tiers."""
-        places = str(self.best) if self.best == self.worst else f"{self.best}–{self.worst}"
-        return f"{UNDEFINED if self.tier is None else self.tier} ({places})"
+        ranks = str(self.best) if self.best == self.worst else f"{self.best}–{self.worst}"
+        return f"{UNDEFINED if self.tier is None else self.tier} ({ranks})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +67,9 @@ class Group:
     `sample`: (reached, seed) where what was scored is the beginning of a run's random order, else None.
     `answered` is in [0, 1] or None. `incomplete` counts the conversations whose Composite had to leave a term out.
     `settings`: the distinct settings with which its results were made (PANAS strategy, prompt set, codebook …).
-    `conversations`: the ids that were scored. `models_reported`, `providers_reported` and `structured_used`: name → in
-    how many results a server answered so; `adapted`: parameter → what became of it → in how many results. `standing`:
-    its tier by Composite among the models of its mode.
+    `conversations`: the ids that were scored. `observed`: what servers answered, in how many results. `standing`: its
+    tier by Composite among the models of its mode. `by_se`: nothing but aggregates are known of it, so that its
+    intervals are mean ± 1.96 SE.
     """
 
     provider: str
@@ -84,15 +85,11 @@ class Group:
     judges: tuple[str, ...] = ()
     settings: tuple[Mapping[str, Any], ...] = ()
     conversations: frozenset[str] = frozenset()
-    models_reported: Mapping[str, int] = field(default_factory=dict)
-    providers_reported: Mapping[str, int] = field(default_factory=dict)
-    structured_used: Mapping[str, int] = field(default_factory=dict)
-    adapted: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    observed: Mapping[str, Any] = field(default_factory=dict)
     values: Mapping[str, Estimate] = field(default_factory=dict)
     pooled: Mapping[str, Any] = field(default_factory=dict)
     standing: Standing | None = None
     by_se: bool = False
-    """Whether nothing but aggregates are known of it, so that its intervals are mean ± 1.96 SE."""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -121,34 +118,36 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A metric and its cells, one for each group of the report in the same order.
+    """A metric's card and its cells, one for each group of the report in the same order.
 
-    `digits` are those shown behind the point. `pooled`: the cells are over yes/no judgements of all conversations
-    together; `rounds_down`: 1 is shown only where nothing is missing. `counting`: what is shown is their four counts.
-    `n_shown` False: a row of counts beside it says the n. `kind`: label and id without the block of questions, where
-    rows of several blocks mean the same; a legend says it once.
+    `pooled`: the cells are over yes/no judgements of all conversations together; `counting`: what is shown is their
+    four counts. `n_shown` False: a row of counts beside it says the n. `kind`: label and id without the block of
+    questions, where rows of several blocks mean the same; a legend says it once. `beside` has a cell for each reference
+    of the section.
     """
 
-    id: str
-    label: str
-    meaning: str
-    status: str
+    card: Metric
     cells: tuple[Estimate, ...]
-    digits: int = 3
-    chance: float | None = None
-    higher_is_better: bool | None = True
     pooled: bool = False
-    rounds_down: bool = False
     counting: bool = False
     n_shown: bool = True
     kind: tuple[str, str] | None = None
     beside: tuple[Estimate, ...] = ()
-    """A cell for each reference of the section."""
+
+    @property
+    def id(self) -> str:
+        return self.card.id
+
+    @property
+    def digits(self) -> int:
+        """Behind the point: one where the range is wide (the Composite's 0–100), else three."""
+        wide = self.card.high - self.card.low > _WIDE_RANGE and self.card.unit not in _FINE
+        return 0 if self.counting else 1 if wide else 3
 
     @property
     def heading(self) -> str:
         """The label, and the direction where it is not the usual one."""
-        return f"{self.label} (lower is better)" if self.higher_is_better is False else self.label
+        return f"{self.card.label} (lower is better)" if self.card.higher_is_better is False else self.card.label
 
     @property
     def measured(self) -> bool:
@@ -183,15 +182,6 @@ class Report:
     """Of the models of each mode, where they were ranked."""
 
 
-def validated(scores: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The scores, which fit their schema and hold aggregates; DataError for any others."""
-    scores = {"metadata": {}, "conversations": [], "aggregates": [], **scores}
-    require_shape(scores, "The scores file")
-    if not scores["aggregates"]:
-        raise DataError("The scores hold no aggregates, so there is nothing to report; run `attune-bench score` again.")
-    return scores
-
-
 def read_groups(scores: Mapping[str, Any]) -> tuple[Group, ...]:
     """The groups, the primary mode first and within a mode by falling Composite, undefined ones last."""
     settings = {group_key(entry): entry for entry in scores["metadata"].get("settings") or ()}
@@ -208,7 +198,7 @@ def read_groups(scores: Mapping[str, Any]) -> tuple[Group, ...]:
 def _group(
     entry: Mapping[str, Any], made: Mapping[str, Any], conversations: frozenset[str], metadata: Mapping[str, Any]
 ) -> Group:
-    coverage, observed, variants = entry.get("coverage") or {}, made.get("observed") or {}, made.get("variants") or ()
+    coverage, variants = entry.get("coverage") or {}, made.get("variants") or ()
     judges = dict.fromkeys(judge for variant in variants for judge in judges_named(variant))
     values = {metric: _estimate(value) for metric, value in entry["metrics"].items()}
     sample = coverage.get("sample")
@@ -227,10 +217,7 @@ def _group(
         values=values,
         by_se=any(value.get("ci_method") == BY_SE for value in entry["metrics"].values()),
         pooled={block: counts for block, counts in entry.get("pooled", {}).items() if counts},
-        models_reported=observed.get("models_reported") or {},
-        providers_reported=observed.get("providers_reported") or {},
-        structured_used=observed.get("structured_used") or {},
-        adapted=observed.get("adapted") or {},
+        observed=made.get("observed") or {},
     )
 
 
@@ -256,7 +243,7 @@ def _estimate(value: Mapping[str, Any]) -> Estimate:
     low, high = value.get("ci_low"), value.get("ci_high")
     if low == high:
         low = high = None  # of one value, as older versions wrote it: it could not be estimated
-    return Estimate(value.get("mean"), value.get("n", 0), value.get("se"), low, high)
+    return Estimate(value.get("mean"), value.get("n", 0), low, high)
 
 
 def settings_of(metadata: Mapping[str, Any]) -> Settings:

@@ -28,53 +28,51 @@ _LEFT_OUT = {
     "invalid_conversations": "invalid conversations",
 }
 _SHORT_HASH = 12
+_RELEASED = (
+    "Scored by the rules of the released scorer, for comparison with published numbers only. No chance level is shown: "
+    "these rules give turns without labels 1 and comparisons without a winner 0, so guessing has no constant score."
+)
+_DEMONSTRATION = (
+    "These are demonstration conversations that the project wrote: no human data, and no score here is comparable with "
+    "published ones."
+)
 
 
 def warnings_of(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple[str, ...]:
     """Sentences to read before any number, the most misleading trouble first."""
     metadata = scores["metadata"]
+    by_se = listed(group.name for group in groups if group.by_se)
+    sources = strings(metadata.get("sources")) + strings(metadata.get("source"))
+    modes = dict.fromkeys(group.mode for group in groups)
     found = [
-        _released(metadata),
-        _by_se(groups),
+        _RELEASED if rules_of(metadata) == "released" else "",
+        by_se and f"Only aggregates are known; intervals are mean ± 1.96 SE and nothing is tested: {by_se}.",
         _unanswered(groups),
-        _demonstration(metadata),
+        _DEMONSTRATION if metadata.get("synthetic_demo") is True or "synthetic-demo" in sources else "",
         _uncovered(groups),
         _left_out(scores.get("left_out", {})),
         votes_left_out(metadata),
         *servers.warnings_of(groups),
         *(_mixed(groups, key, what) for key, what in _MUST_AGREE.items()),
-        _no_primary(groups),
-        _oracle(groups),
+        f"All results are of the mode {' and '.join(modes)}: these are not numbers of the primary benchmark (mode "
+        f"{PRIMARY_MODE})."
+        if PRIMARY_MODE not in modes
+        else "",
+        _baselines(groups),
     ]
-    return tuple(sentence for sentence in found if sentence)
+    return tuple(filter(None, found))
 
 
-def notes_of(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple[str, ...]:
-    """Sentences to have at hand after the numbers."""
+def notes_of(groups: Sequence[Group], references: Iterable[Reference], scores: Mapping[str, Any]) -> tuple[str, ...]:
+    """Sentences to have at hand after the numbers; what each reference is comes last."""
     metadata = scores["metadata"]
-    found = [_different_conversations(groups), _incomplete(groups), _bertscore(metadata), _intervals(metadata)]
+    counts = [f"{group.name} {group.incomplete} of {group.n}" for group in groups if group.incomplete]
+    lacking = "Conversations whose Composite lacks a term (the other weights of its pillar are rescaled)"
+    incomplete = f"{lacking}: {listed(counts)}." if counts else ""
+    found = [_different_conversations(groups), incomplete, _bertscore(metadata), _intervals(metadata)]
     found += published_remarks(metadata)
-    return tuple(sentence for sentence in found if sentence)
-
-
-def _released(metadata: Mapping[str, Any]) -> str | None:
-    if rules_of(metadata) == "attunebench":
-        return None
-    return (
-        "Scored by the rules of the released scorer, for comparison with published numbers only. No chance level is "
-        "shown: these rules give turns without labels 1 and comparisons without a winner 0, so guessing has no "
-        "constant score."
-    )
-
-
-def _by_se(groups: Sequence[Group]) -> str | None:
-    names = listed(group.name for group in groups if group.by_se)
-    return names and f"Only aggregates are known; intervals are mean ± 1.96 SE and nothing is tested: {names}."
-
-
-def meanings_of(references: Iterable[Reference]) -> tuple[str, ...]:
-    """What each reference is, in a sentence; none of them is a model."""
-    return tuple(f"{found.label} ({found.id}), no model and in no ranking: {found.meaning}" for found in references)
+    found += [f"{one.label} ({one.id}), no model and in no ranking: {one.meaning}" for one in references]
+    return tuple(filter(None, found))
 
 
 def judges_of(groups: Iterable[Group]) -> str:
@@ -115,16 +113,6 @@ def _unanswered(groups: Sequence[Group]) -> str:
     ]
     least = f"{100 * ANSWERED_ENOUGH:.0f} %"
     return f"Answered less than {least} of what was asked: {listed(low)}. The rest counts as wrong." if low else ""
-
-
-def _demonstration(metadata: Mapping[str, Any]) -> str | None:
-    sources = strings(metadata.get("sources")) + strings(metadata.get("source"))
-    if metadata.get("synthetic_demo") is not True and "synthetic-demo" not in sources:
-        return None
-    return (
-        "These are demonstration conversations that the project wrote: no human data, and no score here is comparable "
-        "with published ones."
-    )
 
 
 def _uncovered(groups: Sequence[Group]) -> str | None:
@@ -183,20 +171,10 @@ def _mixed(groups: Sequence[Group], key: str, what: str) -> str | None:
     return f"DIFFERENT {what.upper()} stand side by side here, so compare with care: {'; '.join(parts)}."
 
 
-def _no_primary(groups: Sequence[Group]) -> str | None:
-    if any(group.mode == PRIMARY_MODE for group in groups):
-        return None
-    modes = " and ".join(dict.fromkeys(group.mode for group in groups))
-    return f"All results are of the mode {modes}: these are not numbers of the primary benchmark (mode {PRIMARY_MODE})."
-
-
-def _oracle(groups: Sequence[Group]) -> str | None:
-    if not any(group.provider == "baseline" for group in groups):
-        return None
-    oracle = any(group.provider == "baseline" and group.model == "oracle" for group in groups)
-    names = ", ".join(dict.fromkeys(group.model for group in groups if group.provider == "baseline"))
-    extra = " The oracle answers from the labels: it shows the ceiling." if oracle else ""
-    return f"Built-in baselines, no language models: {names}.{extra}"
+def _baselines(groups: Sequence[Group]) -> str:
+    names = dict.fromkeys(group.model for group in groups if group.provider == "baseline")
+    oracle = " The oracle answers from the labels: it shows the ceiling." if "oracle" in names else ""
+    return f"Built-in baselines, no language models: {', '.join(names)}.{oracle}" if names else ""
 
 
 def _different_conversations(groups: Sequence[Group]) -> str | None:
@@ -208,12 +186,6 @@ def _different_conversations(groups: Sequence[Group]) -> str | None:
         f"The groups were not scored on the same conversations ({counted(len(shared), 'conversation')} in common): "
         "a difference between two of them may come from that."
     )
-
-
-def _incomplete(groups: Sequence[Group]) -> str | None:
-    counts = [f"{group.name} {group.incomplete} of {group.n}" for group in groups if group.incomplete]
-    lacking = "Conversations whose Composite lacks a term (the other weights of its pillar are rescaled)"
-    return f"{lacking}: {listed(counts)}." if counts else None
 
 
 def _bertscore(metadata: Mapping[str, Any]) -> str | None:

@@ -14,12 +14,6 @@ from attunebench.reports.model import Estimate, Group, Row
 _TAGGED = "_tagged"
 NEUTRAL = "neutral_turn_share"
 """How many turns carry no emotion: the one metric that describes the data and not a model."""
-_WIDE_RANGE = 10
-"""Ranges wider than this (the Composite's 0–100) show one digit behind the point, all others three."""
-
-_FINE = ("ratio", "standard deviations")
-"""Units without a range of their own, whose values are small."""
-
 SECTIONS = {
     "pillar": ("Composite and pillars", "The one overall score (0–100) and the three pillars (0–1) that make it."),
     "turn": ("Turn by turn", "Agreement with the person's own labels of each turn, averaged over a conversation."),
@@ -53,21 +47,16 @@ _STATISTICS = {
 
 
 def rows_of(cards: Iterable[Metric], groups: Sequence[Group]) -> tuple[Row, ...]:
-    """The rows of the metrics, one cell for each group; a metric that the scores lack is undefined."""
-    return tuple(
-        Row(
-            id=card.id,
-            label=card.label,
-            meaning=card.meaning,
-            status=card.status,
-            cells=tuple(group.values.get(card.id, Estimate()) for group in groups),
-            digits=1 if card.high - card.low > _WIDE_RANGE and card.unit not in _FINE else 3,
-            chance=card.chance,
-            rounds_down=card.rounds_down,
-            higher_is_better=card.higher_is_better,
-        )
-        for card in _side_by_side(tuple(cards))
-    )
+    """The rows of the metrics, each `…_tagged` right behind its plain form; what the scores lack is undefined."""
+    by_id = {card.id: card for card in cards}
+    ordered = [
+        one
+        for card in by_id.values()
+        if not (card.id.endswith(_TAGGED) and card.id.removesuffix(_TAGGED) in by_id)
+        for one in (card, by_id.get(card.id + _TAGGED))
+        if one
+    ]
+    return tuple(Row(card, tuple(group.values.get(card.id, Estimate()) for group in groups)) for card in ordered)
 
 
 def stands_beside(card: Metric) -> bool:
@@ -75,19 +64,6 @@ def stands_beside(card: Metric) -> bool:
     the emotion averages, so their values over tagged turns and the share of neutral turns always go with them."""
     plain = REGISTRY.get(card.id.removesuffix(_TAGGED))
     return card.id == NEUTRAL or (card.id.endswith(_TAGGED) and plain is not None and plain.group == "turn")
-
-
-def _side_by_side(cards: Sequence[Metric]) -> list[Metric]:
-    """The cards in their order, but each `…_tagged` right behind its plain form."""
-    by_id = {card.id: card for card in cards}
-    ordered: list[Metric] = []
-    for card in cards:
-        plain = card.id.removesuffix(_TAGGED)
-        if plain != card.id and plain in by_id:
-            continue
-        ordered.append(card)
-        ordered += [by_id[card.id + _TAGGED]] if card.id + _TAGGED in by_id else []
-    return ordered
 
 
 def pooled_rows(
@@ -106,15 +82,12 @@ def pooled_rows(
     rows = []
     for statistic in statistics:
         label, meaning = _STATISTICS[statistic]
+        id = f"{block}_{statistic}_pooled{where}"
         rows.append(
             Row(
-                id=f"{block}_{statistic}_pooled{where}",
-                label=f"{name}{label}",
-                meaning=meaning,
-                status="alongside",
-                cells=tuple(_pooled(counted, statistic) for counted in found),
+                Metric(id, f"{name}{label}", meaning, meaning, "diagnostic", "alongside", "turn"),
+                tuple(_pooled(counted, statistic) for counted in found),
                 pooled=True,
-                digits=0 if statistic == "counts" else 3,
                 counting=statistic == "counts",
                 n_shown="counts" not in statistics,
                 kind=(label, f"…_{statistic}_pooled{where and '.…'}"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from attunebench.reports.model import Group
 from attunebench.results.schema import worth_telling
@@ -14,7 +15,6 @@ from attunebench.text import counted, listed
 
 _WITHOUT_EFFECT = frozenset(("accept-encoding",))
 _HELD_BY = {"schema": "a JSON schema", "object": "JSON mode", "text": "the prompt alone"}
-_Answerers = dict[tuple[str, str], list[Group]]
 
 
 def adaptation(parameter: str, how: str) -> str:
@@ -39,34 +39,34 @@ def warnings_of(groups: Sequence[Group]) -> tuple[str, ...]:
     another: list[str] = []
     several: list[str] = []
     providers: list[str] = []
-    for (_, asked), members in _answerers(groups).items():
-        names = _summed(group.models_reported for group in members)
-        hosts = _summed(group.providers_reported for group in members)
+    for (_, asked), seen in _observed(groups).items():
+        names, hosts = (
+            sum((Counter(one.get(kind) or {}) for one in seen), Counter[str]())
+            for kind in ("models_reported", "providers_reported")
+        )
         if telling := worth_telling(asked, names):
             (several if len(telling) > 1 else another).append(f"{asked} ({_with_counts(names)})")
         if len(hosts) > 1:
             providers.append(f"{asked} ({_with_counts(hosts)})")
-    return tuple(
-        f"{what}: {listed(who)}."
-        for what, who in (
-            ("Another model answered than was asked", another),
-            ("Answered by more than one model id", several),
-            ("Answered by more than one provider, and providers run a model differently", providers),
-        )
-        if who
-    )
+    found = {
+        "Another model answered than was asked": another,
+        "Answered by more than one model id": several,
+        "Answered by more than one provider, and providers run a model differently": providers,
+    }
+    return tuple(f"{what}: {listed(who)}." for what, who in found.items() if who)
 
 
 def remarks_of(groups: Sequence[Group]) -> tuple[str, ...]:
     """Short notes for under a leaderboard: parameters that were not applied, and formats that were not enforced."""
     found: dict[str, list[str]] = {}
     held: dict[str, list[str]] = {}
-    for (_, asked), members in _answerers(groups).items():
-        for group in members:
-            for parameter, hows in group.adapted.items():
-                for clause in filter(None, (adaptation(parameter, how) for how in hows)):
-                    found.setdefault(clause, []).append(asked)
-        if words := held_by(rung for group in members for rung in group.structured_used):
+    for (_, asked), seen in _observed(groups).items():
+        adapted = (
+            (parameter, how) for one in seen for parameter, hows in (one.get("adapted") or {}).items() for how in hows
+        )
+        for clause in filter(None, (adaptation(*pair) for pair in adapted)):
+            found.setdefault(clause, []).append(asked)
+        if words := held_by(rung for one in seen for rung in one.get("structured_used") or ()):
             held.setdefault(words, []).append(asked)
     remarks = [f"{clause[0].upper()}{clause[1:]}: {listed(dict.fromkeys(who))}." for clause, who in found.items()]
     # Where a schema did not hold all answers, formats explain a part of what was not answered.
@@ -76,17 +76,13 @@ def remarks_of(groups: Sequence[Group]) -> tuple[str, ...]:
     return tuple(remarks)
 
 
-def _answerers(groups: Sequence[Group]) -> _Answerers:
-    """The groups of each (provider, model): a server is the same in every mode. Baselines have none."""
-    found: _Answerers = {}
+def _observed(groups: Sequence[Group]) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
+    """What the server of each (provider, model) answered, the same in every mode. Baselines have none."""
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for group in groups:
         if group.provider != "baseline":
-            found.setdefault((group.provider, group.model), []).append(group)
+            found.setdefault((group.provider, group.model), []).append(group.observed)
     return found
-
-
-def _summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
-    return sum(map(Counter, counts), Counter())
 
 
 def _with_counts(counts: Counter[str]) -> str:

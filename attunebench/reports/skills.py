@@ -5,9 +5,8 @@ Finds baseline and ceiling in the scores and lays the skills out; `statistics.bo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from attunebench.analyses.table import known
 from attunebench.errors import UsageError
 from attunebench.metrics.registry import REGISTRY, Metric
 from attunebench.reports.model import PRIMARY_MODE, Estimate, Group, Row, Section, settings_of
-from attunebench.scores.loading import score_table
 from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats, skill
 
@@ -25,16 +23,13 @@ _MOST_RESAMPLES = 100_000
 _MEANING = "0 is no better than the baseline, 1 the ceiling, below 0 worse than the baseline."
 
 
-def skill_section(
-    scores: Mapping[str, Any], groups: Sequence[Group], against: str, chosen: Sequence[Metric] = ()
-) -> Section:
+def skill_section(study: ScoreTable, groups: Sequence[Group], against: str, chosen: Sequence[Metric] = ()) -> Section:
     """The skill of each group against a reference or built-in baseline of the scores, in what enters the Composite.
 
     `chosen` metrics take the place of those. UsageError names the baselines that there are where `against` is none.
     """
-    study = score_table(scores)
     label = _label(study, against)
-    settings = settings_of(scores["metadata"])
+    settings = settings_of(study.metadata[0])
     sampling = Sampling.of(study, replace(settings, resamples=min(settings.resamples, _MOST_RESAMPLES)))
     rows = []
     for card in chosen or [card for card in REGISTRY.values() if card.status == "canonical"]:
@@ -45,12 +40,13 @@ def skill_section(
         values, baseline, ceiling = (sign * side for side in (values, baseline, _ceiling(study, card)))
         made = skill(values, baseline, ceiling, sampling.weights, clusters=sampling.clusters)
         cells = {
-            group.key: Estimate(known(value), int(n), None, known(low), known(high))
+            group.key: Estimate(known(value), int(n), known(low), known(high))
             for group, value, n, low, high in zip(study.groups, made.value, made.n, made.low, made.high, strict=True)
         }
         shown = tuple(cells.get(group.key, Estimate()) for group in groups)
-        kind = ("Skill", "…_skill")
-        rows.append(Row(f"{card.id}_skill", f"{card.label}, skill", _MEANING, card.status, shown, kind=kind))
+        skilled = replace(card, id=f"{card.id}_skill", label=f"{card.label}, skill", meaning=_MEANING, chance=None)
+        skilled = replace(skilled, low=0.0, high=1.0, higher_is_better=True, rounds_down=False)
+        rows.append(Row(skilled, shown, kind=("Skill", "…_skill")))
     best = "the oracle of the scores" if _of_model(study, _ORACLE) else "the best value that the metric can have"
     return Section(
         f"Skill against {label}",

@@ -228,13 +228,6 @@ def test_a_name_that_does_not_exist_is_answered_with_the_nearest() -> None:
         figures.draw(study(), only=["leaderbord"])
 
 
-def test_long_names_that_differ_in_the_middle_are_told_apart_there() -> None:
-    labels = [f"a-family-of-models-with-a-long-name-{size}-instruct-preview-2026-01-01" for size in ("8b", "70b")]
-    short = short_names(labels)
-    assert {"8b", "70b"} == {re.search(r"\d+b", name)[0] for name in short.values()}
-    assert 26 >= max(map(len, short.values()))
-
-
 def test_names_that_print_alike_get_numbers() -> None:
     assert ["same", "same #2"] == list(short_names(["same", "same\u200e"]).values())
 

@@ -41,8 +41,8 @@ def test_judged_numbers_stand_in_the_default_report_with_their_judge_and_scale(m
 def test_what_the_study_prints_beside_its_scores_stands_in_the_default_report(make_scores: MakeScores) -> None:
     rows = {row.id: row for section in build_report(make_scores()).sections for row in section.rows}
     assert {"emotion_intensity_mae", "panas_normalized", "panas_item_normalized"} <= set(rows)
-    assert rows["emotion_intensity_mae"].heading != rows["emotion_intensity_mae"].label
-    assert rows["panas_normalized"].heading == rows["panas_normalized"].label
+    assert rows["emotion_intensity_mae"].heading != rows["emotion_intensity_mae"].card.label
+    assert rows["panas_normalized"].heading == rows["panas_normalized"].card.label
 
 
 def test_drafts_and_diagnostics_are_shown_on_request(make_scores: MakeScores) -> None:

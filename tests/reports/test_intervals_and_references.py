@@ -74,9 +74,9 @@ def test_the_default_report_shows_no_interval_of_one_value(form: str) -> None:
         assert "not estimable" in " ".join(text.split())
         assert "[0.439, 1.000]" in text.replace("\\", "")
     if form == "csv":
-        rows = [row for row in csv.DictReader(io.StringIO(text)) if row["ci_low"]]
+        rows = [row for row in csv.DictReader(io.StringIO(text)) if row["low"]]
         assert rows
-        assert all(float(row["ci_low"]) < float(row["ci_high"]) for row in rows)
+        assert all(float(row["low"]) < float(row["high"]) for row in rows)
     if form == "json":
         assert json.loads(text)
 

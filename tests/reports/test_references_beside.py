@@ -61,17 +61,15 @@ def test_a_section_has_only_those_that_can_have_its_metrics(two):
     assert [] == sections["Turn by turn: yes/no answers pooled"]
 
 
-def test_programs_get_them_as_a_provider_of_their_own(two):
-    rows = list(csv.DictReader(io.StringIO(render(two, format="csv"))))
-    found = {(row["model"], row["metric"]): row for row in rows if row["provider"] == "reference"}
+def test_programs_get_them_as_rows_of_a_mode_of_their_own(two):
     base = two["references"][0]["metrics"]["composite"]
-    row = found["base-rate", "composite"]
-    assert (base["mean"], base["n"], base["ci_low"]) == (float(row["mean"]), int(row["n"]), float(row["ci_low"]))
-    assert ("always-empty-tags", "composite") not in found
-    document = json.loads(render(two, format="json"))
-    assert ["base-rate", "always-empty-tags"] == [r["id"] for r in document["references"]]
-    composite = document["sections"][0]["metrics"][0]
-    assert [{"id": "base-rate", **base}] == composite["references"]
+    rows = json.loads(render(two, format="json"))["analyses"][0]["tables"][0]["rows"]
+    cells = {row["model"]: row["composite"] for row in rows if row["mode"] == "reference"}
+    assert cells["Always no emotion"] is None
+    assert (base["mean"], base["n"], base["ci_low"]) == tuple(cells["Base rate"][key] for key in ("value", "n", "low"))
+    lines = list(csv.DictReader(io.StringIO(render(two, format="csv"))))
+    (line,) = [one for one in lines if one["key"].startswith("Base rate") and one["column"] == "composite"]
+    assert base["mean"] == float(line["value"])
 
 
 def test_scores_of_an_older_version_have_none(two):

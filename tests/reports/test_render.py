@@ -147,18 +147,19 @@ def test_rich_markup_in_a_name_is_text(make_scores: MakeScores) -> None:
 
 def test_csv_has_a_line_per_metric_and_group_with_unrounded_numbers(make_scores: MakeScores) -> None:
     scores = make_scores(("-a", "default", 1 / 3), ("b", "default", 0.25))
-    rows = list(csv.DictReader(io.StringIO(render(scores, format="csv", metrics=["kendall_tau", "q1_goals"]))))
-    assert 4 == len(rows)
-    assert {"'-a", "b"} == {row["model"] for row in rows}
-    assert [str(-1 + 2 / 3), "-0.5"] == [row["mean"] for row in rows if row["metric"] == "kendall_tau"]
+    rows = list(csv.DictReader(io.StringIO(render(scores, format="csv", metrics=["kendall_tau", "composite"]))))
+    tau = {row["key"]: row for row in rows if row["column"] == "kendall_tau"}
+    assert {"'-a / local / default", "b / local / default", "chance level / /"} == set(tau)
+    assert (str(-1 + 2 / 3), "4") == (tau["'-a / local / default"]["value"], tau["'-a / local / default"]["n"])
 
 
 def test_an_undefined_value_is_empty_in_csv_and_null_in_json(make_scores: MakeScores) -> None:
     scores = make_scores()
     scores["aggregates"][0]["metrics"]["q1_goals"] = {"mean": None, "n": 0}
-    [row] = csv.DictReader(io.StringIO(render(scores, format="csv", metrics=["q1_goals"])))
-    [section] = json.loads(render(scores, format="json", metrics=["q1_goals"]))["sections"]
-    assert ("", None) == (row["mean"], section["metrics"][0]["values"][0]["mean"])
+    rows = csv.DictReader(io.StringIO(render(scores, format="csv", metrics=["q1_goals"])))
+    (report,) = json.loads(render(scores, format="json", metrics=["q1_goals"]))["analyses"]
+    assert "" == next(row["value"] for row in rows if row["column"] == "q1_goals")
+    assert report["tables"][0]["rows"][0]["q1_goals"] is None
 
 
 def test_markdown_tables_are_rectangular(many: dict[str, Any]) -> None:

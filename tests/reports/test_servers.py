@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -47,11 +44,10 @@ def test_a_parameter_that_was_not_applied_stands_under_the_leaderboard_with_its_
     assert ("Temperature" in note, note.endswith("a and b.")) == (True, True)
 
 
-def test_what_changes_no_answer_is_left_to_the_json(two: dict[str, Any]) -> None:
+def test_what_changes_no_answer_is_not_told(two: dict[str, Any]) -> None:
     quiet = {"max_tokens": {"sent under its other name": 4}, "accept-encoding": {"identity": 4}}
     scores = observed(two, {"adapted": quiet})
     assert [] == notes(scores)
-    assert quiet == json.loads(render(scores, format="json"))["groups"][0]["adapted"]
 
 
 def test_a_format_that_was_not_held_by_a_schema_is_told(two: dict[str, Any]) -> None:
@@ -83,14 +79,6 @@ def test_modes_of_a_model_are_taken_together(make_scores: MakeScores) -> None:
 def test_the_branch_view_says_it_at_its_end(two: dict[str, Any]) -> None:
     scores = observed(two, {"adapted": {"seed": {"not accepted": 1}}})
     assert "Seed was not applied (not accepted by the server): a." == build_report(scores, by="branch").notes[0]
-
-
-def test_csv_carries_it_in_columns(two: dict[str, Any]) -> None:
-    found = {"models_reported": {"=x": 1, "a": 3}, "adapted": {"seed": {"not accepted": 1}}}
-    line = next(csv.DictReader(io.StringIO(render(observed(two, found), format="csv"))))
-    assert ("'=x; a", "seed: not accepted", "") == tuple(
-        line[key] for key in ("models_reported", "adapted", "providers_reported")
-    )
 
 
 def test_names_of_servers_steer_no_terminal(two: dict[str, Any]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from typing import Any
 
@@ -45,23 +43,20 @@ def test_the_tiers_are_those_of_a_comparison(scores: dict[str, Any]) -> None:
 def test_the_leaderboard_shows_them_and_says_what_a_tier_is(scores: dict[str, Any]) -> None:
     for format in ("terminal", "markdown"):
         text = " ".join(render(scores, format=format, width=120).split())
-        assert "(places)" in text
+        assert "(ranks)" in text
         assert "1 (1–2)" in text
         assert "Holm over 3 pairs" in text
 
 
 def test_machines_get_them_as_numbers(scores: dict[str, Any]) -> None:
-    groups = {group["model"]: group["standing"] for group in json.loads(render(scores, format="json"))["groups"]}
-    assert ({"tier": 2, "best": 3, "worst": 3}, None) == (groups["c"], groups["random"])
-    lines = csv.DictReader(io.StringIO(render(scores, format="csv")))
-    assert ("2", "3", "3") == next(
-        (line["tier"], line["best_place"], line["worst_place"]) for line in lines if line["model"] == "c"
-    )
+    rows = json.loads(render(scores, format="json"))["analyses"][0]["tables"][0]["rows"]
+    tiers = {row["model"]: row["tier"] for row in rows}
+    assert ({"value": 2, "low": 3, "high": 3}, None) == (tiers["c"], tiers["random"])
 
 
 def test_few_conversations_are_given_no_tiers_and_told_why() -> None:
     text = render(document({"a": 90.0, "b": 10.0}, count=SMALL - 1))
-    assert "(places)" not in text
+    assert "(ranks)" not in text
     assert "No tiers: under 20 conversations" in text
 
 

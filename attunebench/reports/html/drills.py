@@ -5,7 +5,7 @@ Turns `analyses.table.Drill` into what the page's script resolves; knows no tabl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from attunebench.analyses.table import Drill
@@ -17,8 +17,8 @@ class Drills:
     """Collects drills over a study; `metrics` are those that any of them asks for."""
 
     def __init__(self, study: ScoreTable) -> None:
-        self._groups: Mapping[tuple[str, str, str], int] = {g.key: i for i, g in enumerate(study.groups)}
-        self._rows: Mapping[str, int] = {conversation: row for row, conversation in enumerate(study.ids)}
+        self._groups = {group.key: place for place, group in enumerate(study.groups)}
+        self._rows = {conversation: row for row, conversation in enumerate(study.ids)}
         self._questions = frozenset(study.questions)
         self._places: dict[Drill, int] = {}
         self._sets: dict[tuple[Any, ...], int] = {}
@@ -45,22 +45,20 @@ class Drills:
         entry: dict[str, Any] = {}
         if drill.group is not None:
             entry["g"] = self._groups[drill.group]
-        if drill.metric is not None and drill.metric in REGISTRY:
+        if drill.metric and drill.metric in REGISTRY:
             entry["m"] = drill.metric
             self.metrics.add(drill.metric)
         if drill.question in self._questions:
-            entry["q"] = drill.question
-            entry["b"] = drill.block or "binary_om"
+            entry |= {"q": drill.question, "b": drill.block or "binary_om"}
         if drill.conversations is not None:
-            rows = tuple(self._rows[each] for each in drill.conversations if each in self._rows)
-            entry["c"] = self._set(rows)
+            entry["c"] = self._set(self._rows[each] for each in drill.conversations if each in self._rows)
         if drill.turns is not None:
             turns: dict[int, list[int]] = {}
             for conversation, number in drill.turns:
                 if conversation in self._rows:
                     turns.setdefault(self._rows[conversation], []).append(number)
-            entry["t"] = self._set(tuple((row, *numbers) for row, numbers in turns.items()))
+            entry["t"] = self._set((row, *numbers) for row, numbers in turns.items())
         return entry
 
-    def _set(self, members: tuple[Any, ...]) -> int:
-        return self._sets.setdefault(members, len(self._sets))
+    def _set(self, members: Iterable[Any]) -> int:
+        return self._sets.setdefault(tuple(members), len(self._sets))

@@ -42,7 +42,7 @@ def boards(report: Report, study: ScoreTable, settings: Settings) -> Iterator[Bo
         keys = {group.key for group in models.groups}
         places = [place for place, group in enumerate(report.groups) if group.mode == mode]
         places.sort(key=lambda place: report.groups[place].key not in keys)
-        shown = section_table(section, report.groups, places)
+        shown = section_table(section, report.groups, places, with_modes=False)
         lines = {label: value for label, value in _lines(report).items() if value is not None}
         chart = Chart("intervals", "model", (MAIN,), "Composite", "points of 100", lines, len(places))
         beside = shown.apart + len(places) - len(keys)
@@ -54,7 +54,7 @@ def _lines(report: Report) -> dict[str, float | None]:
     base = next(
         (one.values[MAIN].mean for one in report.references if one.id == BASE_RATE and MAIN in one.values), None
     )
-    chance = next(row.chance for section in report.sections for row in section.rows if row.id == MAIN)
+    chance = next(row.card.chance for section in report.sections for row in section.rows if row.id == MAIN)
     return {"base rate": base, "chance": chance}
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -30,7 +29,6 @@ from attunebench.reports.html.drills import Drills
 from attunebench.reports.html.tables import ShownTable, shown_table
 from attunebench.reports.layout import section_table
 from attunebench.reports.model import settings_of
-from attunebench.scores import Scores
 from attunebench.scores.loading import score_table
 from attunebench.scores.table import ScoreTable
 from attunebench.text import UNDEFINED, clean, number, visible
@@ -51,21 +49,22 @@ _RESERVE = 64_000
 
 
 def render_html(
-    scores: Scores | Mapping[str, Any],
+    scores: Mapping[str, Any],
     *,
+    file: str = "The scores file",
     evidence: FolderTranscripts | None = None,
     settings: Settings | None = None,
     budget: int = BUDGET,
     analyses: Sequence[str] = tuple(ANALYSES),
 ) -> str:
-    """The scores as one self-contained page; the same text for the same scores, settings and evidence.
+    """The scores, of a file by name, as one self-contained page; the same text for the same arguments.
 
     `evidence` gives the words behind the numbers; without it labels and answers stand alone. `analyses` are names in
     the order of the page. `settings` are those of all of them, by default with the seed, resamples and unit of
     resampling that the scores were made with. What does not fit into `budget` bytes is left out from the details, raw
     replies first, and the page says so. Raises DataError for scores that cannot be shown.
     """
-    study = score_table(scores)
+    study = score_table(scores, files=[file])
     settings = settings or settings_of(study.metadata[0])
     report = build_report(scores, study=study, settings=settings)
     styles, drills = palette(study.groups), Drills(study)
@@ -100,7 +99,7 @@ def render_html(
         "names": names,
         "looks": [(name, styles[key]) for key, name in looks.items()],
         "symbols": _symbols({name: styles[key].marker for key, name in looks.items()}),
-        "created": _minute(study.metadata[0].get("created")),
+        "created": clean(str(study.metadata[0].get("created") or "")).replace("T", " ").replace("+00:00", " UTC"),
         "script": _script(),
         "style": _asset("style.css"),
         # A page of one inline script can name its hash and allow no other.
@@ -134,14 +133,6 @@ def _body(
     """What is folded away at first, drawn and packed; the picture of `lead` stands open in the page."""
     body = _environment().get_template("body.html")
     return chunks.chunk(f"body-{name}", body.render(tables=tables, lead=lead, cannot=cannot, notes=notes, facts=facts))
-
-
-def _minute(stamp: object) -> str:
-    """2026-01-31T09:05:31+00:00 as "2026-01-31 09:05 UTC"; what is no such stamp as it is, "" where there is none."""
-    if not isinstance(stamp, str):
-        return ""
-    found = re.match(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)[\d:.]*(?:Z|\+00:00)$", stamp)
-    return f"{found[1]} {found[2]} UTC" if found else clean(stamp)
 
 
 def _symbols(markers: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -67,7 +67,7 @@ def _rank(row: Row, groups: Sequence[Scored], own: int, ranked: Sequence[int]) -
     means = {place: mean for place in beside if (mean := row.cells[place].mean) is not None}
     if own not in means or len(means) < 2:
         return ""
-    sign = -1 if row.higher_is_better is False else 1
+    sign = -1 if row.card.higher_is_better is False else 1
     return f"{1 + sum(sign * mean > sign * means[own] for mean in means.values())} of {len(means)}"
 
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from attunebench.analyses.table import Cell, Column, Table, number_of, plot
 from attunebench.reports.analyses.words import SMALL_MARK, leading_keys, notes_of, row_n, value_text, words_of
 from attunebench.reports.html.charts import Picture, picture
-from attunebench.reports.html.drills import Drills
+
+if TYPE_CHECKING:
+    from attunebench.reports.html.drills import Drills
 
 LONG = 40
 """A table of more rows than this is closed at first."""

@@ -62,11 +62,12 @@ def tour(study: ScoreTable) -> tuple[Stop, ...]:
     right = np.stack([study.right(block) for block in _BLOCKS])
     truth = np.stack([study.truth_binary(TRUTH_OF_BLOCK[block]) for block in _BLOCKS])
     agreement = mean_of([mean_over_models(study.turn_values(m)) for m in METRICS])
-    stops = [_stop(study, turn, "person", agreement[turn], yes, right, truth) for turn in _chosen(study, agreement)]
-    if len(study.groups) > 1:
-        split = _split(yes)
-        stops += [_stop(study, turn, "models", split[turn], yes, right, truth) for turn in _chosen(study, -split)]
-    return tuple(stops)
+    least = {"person": agreement, "models": -_split(yes)} if len(study.groups) > 1 else {"person": agreement}
+    return tuple(
+        _stop(study, turn, why, abs(float(values[turn])), yes, right, truth)
+        for why, values in least.items()
+        for turn in _chosen(study, values)
+    )
 
 
 def _split(yes: Floats) -> Floats:
@@ -96,20 +97,15 @@ def _chosen(study: ScoreTable, values: Floats) -> list[int]:
 
 def _stop(study: ScoreTable, turn: int, why: str, value: float, yes: Floats, right: Floats, truth: Floats) -> Stop:
     """A stop with the items that say most: where most models are wrong, or where they are most divided."""
-    if why == "person":
-        worth = 1 - mean_over_models(right[:, turn])
-    else:
-        share = mean_over_models(yes[:, turn])
-        worth = share * (1 - share)
-    order = np.argsort(-np.nan_to_num(worth, nan=-1.0), axis=None, kind="stable")[:ITEMS]
+    share = mean_over_models(yes[:, turn])
+    worth = 1 - mean_over_models(right[:, turn]) if why == "person" else share * (1 - share)
     items = []
-    for place in order:
+    for place in np.argsort(-np.nan_to_num(worth, nan=-1.0), axis=None, kind="stable")[:ITEMS]:
         block, question = np.unravel_index(place, worth.shape)
         if worth[block, question] > 0:
             name, answered = study.questions[question], yes[block, turn, question]
-            felt = truth[block, turn, question]
-            label = "" if np.isnan(felt) else "yes" if felt else "no"
+            label = {1.0: "yes", 0.0: "no"}.get(truth[block, turn, question], "")
             said = int((answered > 0.5).sum()), int((~np.isnan(answered)).sum())
             items.append(Item(name, BINARY_QUESTION_TEXT.get(name, name), _BLOCKS[block], label, *said))
     where = study.turns[turn]
-    return Stop(where.conversation, where.number, where.position, where.of, why, float(value), tuple(items))
+    return Stop(where.conversation, where.number, where.position, where.of, why, value, tuple(items))
