@@ -6,6 +6,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import resources
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 INK, FAINT, PALE = "#222222", "#6B6B6B", "#EDEFF2"
 SMALL_TYPE, TYPE, HEADING = 7.0, 7.5, 8.5
+_STYLE = resources.files("attunebench.figures") / "print.mplstyle"
 _FEWEST_ROWS = 4
 _NARROW = 2.5
 """Inches of a panel under which its axis has few numbers."""
@@ -34,43 +36,6 @@ _DASHES: Mapping[str, Any] = {"chance": (0, (4, 2)), "base rate": (0, (1, 1.5))}
 _MEANINGS = {"chance": "chance (blind guessing)", "base rate": "base rate of the other conversations"}
 _DOT: Any = {"linestyle": "none", "marker": "o", "markersize": 2.0, "markeredgewidth": 0.0, "alpha": 0.35}
 
-_SETTINGS: Any = {
-    "font.family": "DejaVu Sans",
-    "font.size": TYPE,
-    "axes.titlesize": 8.0,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.labelsize": TYPE,
-    "axes.edgecolor": FAINT,
-    "axes.labelcolor": INK,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "text.color": INK,
-    # Unhinted widths grow evenly with the resolution, so that a layout holds in every format.
-    "text.hinting": "no_hinting",
-    # A name with dollar signs is a name, not a formula.
-    "text.parse_math": False,
-    **{f"{axis}tick.labelsize": SMALL_TYPE for axis in "xy"},
-    **{f"{axis}tick.color": FAINT for axis in "xy"},
-    **{f"{axis}tick.labelcolor": INK for axis in "xy"},
-    **{f"{axis}tick.major.width": 0.6 for axis in "xy"},
-    **{f"{axis}tick.major.size": 2.5 for axis in "xy"},
-    "legend.fontsize": SMALL_TYPE,
-    "legend.frameon": False,
-    "legend.handlelength": 2.6,
-    "lines.linewidth": 1.1,
-    "grid.color": "#DADDE2",
-    "grid.linewidth": 0.5,
-    "figure.facecolor": "white",
-    "savefig.facecolor": "white",
-    # Text stays text: it can be searched, read out and mended.
-    "svg.fonttype": "none",
-    "svg.hashsalt": "attune-bench",
-    "pdf.fonttype": 42,
-}
-
 
 @contextmanager
 def drawing() -> Iterator[None]:
@@ -78,10 +43,8 @@ def drawing() -> Iterator[None]:
     import matplotlib
 
     # Only the user's names can lack a glyph; a box in its place says that, a warning on stderr helps nobody.
-    with matplotlib.rc_context(), warnings.catch_warnings():
+    with resources.as_file(_STYLE) as style, matplotlib.rc_context(fname=style), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_SETTINGS)
         yield
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from attunebench.analyses.base import SMALL, Settings
+from attunebench.analyses.table import Cell
 from attunebench.errors import DataError
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.rates import percent
@@ -19,7 +20,6 @@ from attunebench.published import rules_of
 from attunebench.reports import branches, notes, servers
 from attunebench.reports.model import (
     PRIMARY_MODE,
-    Estimate,
     Group,
     Reference,
     Report,
@@ -107,8 +107,10 @@ def build_report(
 def _beside(section: Section, references: Sequence[Reference]) -> Section:
     """The section with those references that can have one of its metrics."""
     ids = {row.id for row in section.rows}
-    shown = tuple(r for r in references if any(cell.mean is not None for name, cell in r.values.items() if name in ids))
-    rows = (replace(row, beside=tuple(r.values.get(row.id, Estimate()) for r in shown)) for row in section.rows)
+    shown = tuple(
+        r for r in references if any(cell.value is not None for name, cell in r.values.items() if name in ids)
+    )
+    rows = (replace(row, beside=tuple(r.values.get(row.id, Cell(None)) for r in shown)) for row in section.rows)
     return replace(section, rows=tuple(rows), references=shown)
 
 

@@ -7,11 +7,12 @@ the metrics are rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from attunebench.analyses.table import Analysis, Cell, Drill, Filled, Table, column, counts, table, words
+from attunebench.analyses.table import Analysis, Cell, Drill, Filled, Table, column, counts, number_of, table, words
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.rates import percent, rounded_down
-from attunebench.reports.model import NO_INTERVAL, Estimate, Group, Reference, Report, Row, Section, Standing
+from attunebench.reports.model import NO_INTERVAL, Group, Reference, Report, Row, Section, Standing
 from attunebench.text import UNDEFINED
 
 
@@ -74,10 +75,10 @@ def by_metric(rows: Sequence[Row], section: Section, groups: Sequence[Group], pl
         columns.append(column(id, (_cell(row, row.cells[place], groups[place]) for row in rows), label))
     if len(places) == 1:
         found = [row.cells[places[0]] for row in rows]
-        columns.append(counts("n", ("" if estimate.mean is None else estimate.n for estimate in found)))
+        columns.append(counts("n", ("" if cell.value is None else cell.n for cell in found)))
     for place, reference in enumerate(section.references):
         # Without its doubt: beside a model a reference is a level to exceed.
-        values = (Cell(_value(row, row.beside[place]), digits=row.digits) for row in rows)
+        values = (Cell(_rounded(row, row.beside[place]), digits=row.digits) for row in rows)
         columns.append(column(reference.id, values, reference.label))
     with_chance = any(row.card.chance is not None for row in rows)
     return [*columns, column("chance", map(_chance, rows), "Chance")] if with_chance else columns
@@ -100,7 +101,7 @@ def _by_group(section: Section, all_groups: Sequence[Group], places: Sequence[in
     metrics = []
     for row in section.rows:
         found = [*(row.cells[place] for place in places), *row.beside]
-        cells = [_cell(row, estimate, owner, rounded=rounded) for estimate, owner in zip(found, owners, strict=True)]
+        cells = [_cell(row, cell, owner, rounded=rounded) for cell, owner in zip(found, owners, strict=True)]
         metrics.append(column(row.id, [*cells, _chance(row)] if chance else cells, row.heading, digits=row.digits))
     if section.leaderboard:
         metrics[1:1] = _standings(groups, blank) if rounded else _ranks(groups, blank)
@@ -129,30 +130,25 @@ def _ranks(groups: Sequence[Group], blank: Sequence[str]) -> list[Filled]:
     ]
 
 
-def _cell(row: Row, estimate: Estimate, owner: Group | Reference, *, rounded: bool = True) -> Cell:
+def _cell(row: Row, cell: Cell, owner: Group | Reference, *, rounded: bool = True) -> Cell:
     """A value with its interval, and, for people, its n where neither a row of counts nor its owner says it."""
-    if estimate.mean is None:
+    if cell.value is None:
         return Cell(None)
-    known = rounded and (not row.n_shown or (estimate.n == owner.n and not row.pooled))
-    bounded = not row.pooled and estimate.ci_low is not None and estimate.ci_high is not None
-    return Cell(
-        _value(row, estimate) if rounded or row.counting else estimate.mean,
-        estimate.ci_low if bounded else None,
-        estimate.ci_high if bounded else None,
-        n=None if known else estimate.n,
+    known = rounded and (not row.n_shown or (cell.n == owner.n and not row.pooled))
+    bounded = cell.low is not None and cell.high is not None
+    return replace(
+        cell,
+        value=_rounded(row, cell) if rounded else cell.value,
+        n=None if known else cell.n,
         mark="" if bounded or row.pooled or not rounded else NO_INTERVAL,
         digits=row.digits,
         drill=Drill(owner.key, row.id) if isinstance(owner, Group) else None,
     )
 
 
-def _value(row: Row, estimate: Estimate) -> float | str | None:
-    """Of counted answers "300/50/30/32" (tp, tn, fp, fn)."""
-    if row.counting and estimate.counts is not None:
-        return "/".join(map(str, estimate.counts.values()))
-    return (
-        rounded_down(estimate.mean, row.digits) if row.card.rounds_down and estimate.mean is not None else estimate.mean
-    )
+def _rounded(row: Row, cell: Cell) -> float | str | None:
+    value = number_of(cell)
+    return rounded_down(value, row.digits) if row.card.rounds_down and value is not None else cell.value
 
 
 def _chance(row: Row) -> Cell:

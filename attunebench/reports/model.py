@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from attunebench.analyses.base import Settings
+from attunebench.analyses.table import Cell, number_of
 from attunebench.constants import MODES
 from attunebench.judging import judges_named
 from attunebench.metrics.registry import Metric, below_chance, no_reference
@@ -27,20 +28,6 @@ PRIMARY_MODE = "default"
 _WIDE_RANGE = 10
 _FINE = ("ratio", "standard deviations")
 """Units without a range of their own, whose values are small."""
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """One value. `mean` None is undefined, `n` counts what it is over, a bound is None where there is no interval.
-
-    `counts` (tp, tn, fp, fn) belong to pooled yes/no answers, whose n are judgements.
-    """
-
-    mean: float | None = None
-    n: int = 0
-    ci_low: float | None = None
-    ci_high: float | None = None
-    counts: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +73,7 @@ class Group:
     settings: tuple[Mapping[str, Any], ...] = ()
     conversations: frozenset[str] = frozenset()
     observed: Mapping[str, Any] = field(default_factory=dict)
-    values: Mapping[str, Estimate] = field(default_factory=dict)
+    values: Mapping[str, Cell] = field(default_factory=dict)
     pooled: Mapping[str, Any] = field(default_factory=dict)
     standing: Standing | None = None
     by_se: bool = False
@@ -113,26 +100,24 @@ class Reference:
     label: str
     meaning: str
     n: int
-    values: Mapping[str, Estimate] = field(default_factory=dict)
+    values: Mapping[str, Cell] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """A metric's card and its cells, one for each group of the report in the same order.
 
-    `pooled`: the cells are over yes/no judgements of all conversations together; `counting`: what is shown is their
-    four counts. `n_shown` False: a row of counts beside it says the n. `kind`: label and id without the block of
-    questions, where rows of several blocks mean the same; a legend says it once. `beside` has a cell for each reference
-    of the section.
+    `pooled`: the cells are over yes/no judgements of all conversations together. `n_shown` False: a row of counts
+    beside it says the n. `kind`: label and id without the block of questions, where rows of several blocks mean the
+    same; a legend says it once. `beside` has a cell for each reference of the section.
     """
 
     card: Metric
-    cells: tuple[Estimate, ...]
+    cells: tuple[Cell, ...]
     pooled: bool = False
-    counting: bool = False
     n_shown: bool = True
     kind: tuple[str, str] | None = None
-    beside: tuple[Estimate, ...] = ()
+    beside: tuple[Cell, ...] = ()
 
     @property
     def id(self) -> str:
@@ -142,7 +127,7 @@ class Row:
     def digits(self) -> int:
         """Behind the point: one where the range is wide (the Composite's 0–100), else three."""
         wide = self.card.high - self.card.low > _WIDE_RANGE and self.card.unit not in _FINE
-        return 0 if self.counting else 1 if wide else 3
+        return 1 if wide else 3
 
     @property
     def heading(self) -> str:
@@ -151,7 +136,7 @@ class Row:
 
     @property
     def measured(self) -> bool:
-        return any(cell.mean is not None for cell in self.cells)
+        return any(cell.value is not None for cell in self.cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +185,7 @@ def _group(
 ) -> Group:
     coverage, variants = entry.get("coverage") or {}, made.get("variants") or ()
     judges = dict.fromkeys(judge for variant in variants for judge in judges_named(variant))
-    values = {metric: _estimate(value) for metric, value in entry["metrics"].items()}
+    values = {metric: _cell(value) for metric, value in entry["metrics"].items()}
     sample = coverage.get("sample")
     return Group(
         *group_key(entry),
@@ -209,7 +194,7 @@ def _group(
         expected=coverage.get("expected"),
         unscored={why: tuple(ids) for why in ("skipped", "duplicated", "missing") if (ids := coverage.get(why))},
         sample=(sample["reached"], sample["seed"]) if sample else None,
-        answered=values["answered_rate"].mean if "answered_rate" in values else None,
+        answered=number_of(values["answered_rate"]) if "answered_rate" in values else None,
         incomplete=entry.get("composite_incomplete", 0),
         judges=tuple(judges) or strings(metadata.get("judges")),
         settings=tuple(variants),
@@ -223,7 +208,7 @@ def _group(
 
 def _rank(group: Group) -> tuple[int, str, float, str, str]:
     mode = MODES.index(group.mode) if group.mode in MODES else len(MODES)
-    composite = group.values["composite"].mean if "composite" in group.values else None
+    composite = number_of(group.values["composite"]) if "composite" in group.values else None
     return mode, group.mode, math.inf if composite is None else -composite, group.model, group.provider
 
 
@@ -231,19 +216,19 @@ def read_references(scores: Mapping[str, Any]) -> tuple[Reference, ...]:
     """The references in the order of the scores, as far as they stand; none where an older version made them."""
     references = []
     for entry in scores.get("references") or ():
-        values = {metric: _estimate(value) for metric, value in entry["metrics"].items()}
-        low = [metric for metric, estimate in values.items() if below_chance(metric, estimate.mean)]
+        values = {metric: _cell(value) for metric, value in entry["metrics"].items()}
+        low = [metric for metric, cell in values.items() if below_chance(metric, number_of(cell))]
         meaning = " ".join(filter(None, (entry["meaning"], no_reference(low))))
-        values |= dict.fromkeys(low, Estimate())
+        values |= dict.fromkeys(low, Cell(None))
         references.append(Reference(entry["id"], entry["label"], meaning, entry.get("n_conversations", 0), values))
     return tuple(references)
 
 
-def _estimate(value: Mapping[str, Any]) -> Estimate:
+def _cell(value: Mapping[str, Any]) -> Cell:
     low, high = value.get("ci_low"), value.get("ci_high")
     if low == high:
         low = high = None  # of one value, as older versions wrote it: it could not be estimated
-    return Estimate(value.get("mean"), value.get("n", 0), low, high)
+    return Cell(value.get("mean"), low, high, value.get("n", 0))
 
 
 def settings_of(metadata: Mapping[str, Any]) -> Settings:

@@ -90,7 +90,7 @@ def judges_of(groups: Iterable[Group]) -> str:
 
 def judged_n(groups: Iterable[Group]) -> str:
     """Over how many conversations each group's judged scores are."""
-    counts = {group.name: group.values["draft_judge"].n for group in groups if "draft_judge" in group.values}
+    counts = {group.name: group.values["draft_judge"].n or 0 for group in groups if "draft_judge" in group.values}
     if len(set(counts.values())) == 1:
         return f"n: {counted(next(iter(counts.values())), 'conversation')}{' each' if len(counts) > 1 else ''}."
     return f"n, conversations: {'; '.join(f'{name} {count}' for name, count in counts.items())}."

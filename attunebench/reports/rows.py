@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from attunebench.analyses.table import Cell
 from attunebench.metrics.registry import REGISTRY, Metric
-from attunebench.reports.model import Estimate, Group, Row
+from attunebench.reports.model import Group, Row
 
 _TAGGED = "_tagged"
 NEUTRAL = "neutral_turn_share"
@@ -56,7 +57,7 @@ def rows_of(cards: Iterable[Metric], groups: Sequence[Group]) -> tuple[Row, ...]
         for one in (card, by_id.get(card.id + _TAGGED))
         if one
     ]
-    return tuple(Row(card, tuple(group.values.get(card.id, Estimate()) for group in groups)) for card in ordered)
+    return tuple(Row(card, tuple(group.values.get(card.id, Cell(None)) for group in groups)) for card in ordered)
 
 
 def stands_beside(card: Metric) -> bool:
@@ -88,7 +89,6 @@ def pooled_rows(
                 Metric(id, f"{name}{label}", meaning, meaning, "diagnostic", "alongside", "turn"),
                 tuple(_pooled(counted, statistic) for counted in found),
                 pooled=True,
-                counting=statistic == "counts",
                 n_shown="counts" not in statistics,
                 kind=(label, f"…_{statistic}_pooled{where and '.…'}"),
             )
@@ -96,13 +96,12 @@ def pooled_rows(
     return rows
 
 
-def _pooled(counted: Mapping[str, Any], statistic: str) -> Estimate:
-    """One statistic of a pooled block ("counts": their sum) and its counts; n is that sum, and 0 makes it undefined."""
-    counts = {name: counted[name] for name in ("tp", "tn", "fp", "fn")} if counted else {}
-    total = sum(counts.values())
-    if not total:
-        return Estimate()
-    return Estimate(float(total) if statistic == "counts" else counted[statistic], total, counts=counts)
+def _pooled(counted: Mapping[str, Any], statistic: str) -> Cell:
+    """One statistic of a pooled block ("counts": "300/50/30/32") over the sum of its counts; undefined over none."""
+    counts = [counted[name] for name in ("tp", "tn", "fp", "fn")] if counted else []
+    if not sum(counts):
+        return Cell(None)
+    return Cell("/".join(map(str, counts)) if statistic == "counts" else counted[statistic], n=sum(counts))
 
 
 def explain_pooled(row_id: str) -> str | None:

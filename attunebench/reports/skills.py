@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from attunebench.analyses.sampling import Sampling
-from attunebench.analyses.table import known
+from attunebench.analyses.sampling import Sampling, cells_of
+from attunebench.analyses.table import Cell
 from attunebench.errors import UsageError
 from attunebench.metrics.registry import REGISTRY, Metric
-from attunebench.reports.model import PRIMARY_MODE, Estimate, Group, Row, Section, settings_of
+from attunebench.reports.model import PRIMARY_MODE, Group, Row, Section, settings_of
 from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats, skill
 
@@ -39,11 +39,9 @@ def skill_section(study: ScoreTable, groups: Sequence[Group], against: str, chos
         sign = 1.0 if card.higher_is_better else -1.0
         values, baseline, ceiling = (sign * side for side in (values, baseline, _ceiling(study, card)))
         made = skill(values, baseline, ceiling, sampling.weights, clusters=sampling.clusters)
-        cells = {
-            group.key: Estimate(known(value), int(n), known(low), known(high))
-            for group, value, n, low, high in zip(study.groups, made.value, made.n, made.low, made.high, strict=True)
-        }
-        shown = tuple(cells.get(group.key, Estimate()) for group in groups)
+        cells = cells_of(made.value, made.low, made.high, made.n)
+        by_key = {group.key: cell for group, cell in zip(study.groups, cells, strict=True)}
+        shown = tuple(by_key.get(group.key, Cell(None)) for group in groups)
         skilled = replace(card, id=f"{card.id}_skill", label=f"{card.label}, skill", meaning=_MEANING, chance=None)
         skilled = replace(skilled, low=0.0, high=1.0, higher_is_better=True, rounds_down=False)
         rows.append(Row(skilled, shown, kind=("Skill", "…_skill")))

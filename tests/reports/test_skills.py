@@ -49,22 +49,22 @@ def test_it_is_the_share_of_the_way_to_the_oracle(scores):
     _, cells = section(scores, "base-rate")
     for metric in ("composite", "pairwise_accuracy", "panas_baseline_adjusted"):
         parts = (values(scores, metric, "good"), base_rate(scores, metric), values(scores, metric, "oracle"))
-        assert ratio(*parts) == pytest.approx(cells[f"{metric}_skill", "good"].mean)
-        assert 1 == pytest.approx(cells[f"{metric}_skill", "oracle"].mean)
+        assert ratio(*parts) == pytest.approx(cells[f"{metric}_skill", "good"].value)
+        assert 1 == pytest.approx(cells[f"{metric}_skill", "oracle"].value)
 
 
 def test_a_built_in_baseline_is_at_zero_of_its_own_scale(scores):
     found, cells = section(scores, "majority")
     assert "Skill against the baseline majority" == found.title
-    assert 0 == pytest.approx(cells["composite_skill", "majority"].mean)
-    assert cells["composite_skill", "majority"].ci_low is None
+    assert 0 == pytest.approx(cells["composite_skill", "majority"].value)
+    assert cells["composite_skill", "majority"].low is None
 
 
 def test_without_an_oracle_the_ceiling_is_the_best_possible_value():
     scores = planted_scores({"good": Skill()}, Plan(conversations=6))
     found, cells = section(scores, "base-rate")
     parts = (values(scores, "composite", "good"), base_rate(scores, "composite"), [100.0] * 6)
-    assert ratio(*parts) == pytest.approx(cells["composite_skill", "good"].mean)
+    assert ratio(*parts) == pytest.approx(cells["composite_skill", "good"].value)
     assert "best value" in found.notes[0]
 
 
@@ -72,13 +72,13 @@ def test_where_lower_is_better_skill_still_grows_upwards(scores):
     _, cells = section(scores, "base-rate", metrics=["q3_fit_distance"])
     good, oracle = cells["q3_fit_distance_skill", "good"], cells["q3_fit_distance_skill", "oracle"]
     parts = (values(scores, "q3_fit_distance", "good"), base_rate(scores, "q3_fit_distance"), [0.0] * 8)
-    assert (ratio(*parts), 1) == pytest.approx((good.mean, oracle.mean))
-    assert good.ci_low <= good.mean <= good.ci_high
+    assert (ratio(*parts), 1) == pytest.approx((good.value, oracle.value))
+    assert good.low <= good.value <= good.high
 
 
 def test_a_baseline_at_the_ceiling_leaves_skill_undefined(scores):
     _, cells = section(scores, "always-empty-tags", metrics=["neutral_false_alarm"])
-    assert cells["neutral_false_alarm_skill", "good"].mean is None
+    assert cells["neutral_false_alarm_skill", "good"].value is None
 
 
 def test_a_reference_has_skill_only_against_what_it_can_have(scores):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attunebench.analyses.base import Settings, in_mode, primary_mode
-from attunebench.analyses.table import Chart, Table
+from attunebench.analyses.table import Chart, Table, number_of
 from attunebench.comparison import Ranking, tiers_of
 from attunebench.reports.layout import section_table
 from attunebench.reports.model import Report
@@ -52,7 +52,7 @@ def boards(report: Report, study: ScoreTable, settings: Settings) -> Iterator[Bo
 def _lines(report: Report) -> dict[str, float | None]:
     """Levels to exceed: of the reference made from the labels alone, and of blind guessing."""
     base = next(
-        (one.values[MAIN].mean for one in report.references if one.id == BASE_RATE and MAIN in one.values), None
+        (number_of(one.values[MAIN]) for one in report.references if one.id == BASE_RATE and MAIN in one.values), None
     )
     chance = next(row.card.chance for section in report.sections for row in section.rows if row.id == MAIN)
     return {"base rate": base, "chance": chance}

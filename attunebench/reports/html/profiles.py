@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attunebench.analyses.base import Settings, in_mode, primary_mode
-from attunebench.analyses.table import Cell, Drill, Table, column, counts, table, words
+from attunebench.analyses.table import Cell, Drill, Table, column, counts, number_of, table, words
 from attunebench.constants import BINARY_QUESTION_TEXT
 from attunebench.judging import judges_named
 from attunebench.metrics.draft import JUDGED
@@ -53,7 +53,7 @@ def profiles(study: ScoreTable, report: Report, settings: Settings) -> Iterator[
 def _measures(report: Report, own: Sequence[int], ranked: Sequence[int]) -> Iterator[Table]:
     """Every metric in each mode, with the model's rank in the first."""
     for order, section in enumerate(report.sections):
-        rows = [row for row in section.rows if any(row.cells[place].mean is not None for place in own)]
+        rows = [row for row in section.rows if any(row.cells[place].value is not None for place in own)]
         if rows:
             ranks = words("rank", [_rank(row, report.groups, own[0], ranked) for row in rows])
             notes = section.notes if rows[0].id in JUDGED else ()
@@ -64,7 +64,7 @@ def _rank(row: Row, groups: Sequence[Scored], own: int, ranked: Sequence[int]) -
     """ "2 of 11"; "" where there is nobody to compare with. Equal means share the better rank, and a judged one is
     compared among models that had the same judges."""
     beside = [place for place in ranked if row.id not in JUDGED or groups[place].judges == groups[own].judges]
-    means = {place: mean for place in beside if (mean := row.cells[place].mean) is not None}
+    means = {place: mean for place in beside if (mean := number_of(row.cells[place])) is not None}
     if own not in means or len(means) < 2:
         return ""
     sign = -1 if row.card.higher_is_better is False else 1
