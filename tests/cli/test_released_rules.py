@@ -66,8 +66,8 @@ def test_the_page_names_the_rules(cli: Command, both: tuple[Path, Path], tmp_pat
 
 
 def test_no_chance_level_is_shown_for_the_released_rules(cli: Command, both: tuple[Path, Path]) -> None:
-    sections = json.loads(cli("report", "-s", both[1], "--format", "json").out)["sections"]
-    assert {row["chance"] for section in sections for row in section["metrics"]} == {None}
+    (report,) = json.loads(cli("report", "-s", both[1], "--format", "json").out)["analyses"]
+    assert "chance level" not in {row["model"] for table in report["tables"] for row in table["rows"]}
 
 
 def test_analyze_rules_shows_each_metric_by_both(cli: Command, both: tuple[Path, Path], tmp_path: Path) -> None:

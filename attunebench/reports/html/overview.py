@@ -68,6 +68,8 @@ def _verdict(ranking: Ranking, report: Report) -> tuple[str, str]:
     base = _lines(report)["base rate"]
     if base is not None and base > ranking.mean[first]:
         score += f", below the base rate of {number(base, 1)}: always giving the most frequent answer scores more"
+    elif base is not None:
+        score += f"; base rate {number(base, 1)}"
     if len(ranking.ranked) == 1:
         alone = f"{leader} scores {score}. There is no other model to compare with."
         return alone, "The interval says how far the score could be off."

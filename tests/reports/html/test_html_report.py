@@ -204,6 +204,16 @@ def test_one_model_or_two_make_a_page(html_scores: Scores, kept: tuple[str, ...]
     assert [] == read(page).open
 
 
+@pytest.mark.parametrize(("rate", "told"), [(60.0, "below the base rate of 60.0"), (40.0, "base rate 40.0")])
+def test_the_verdict_holds_the_best_model_against_the_base_rate(html_scores: Scores, rate: float, told: str) -> None:
+    alone: Any = json.loads(json.dumps(html_scores))
+    alone["conversations"] = [entry for entry in alone["conversations"] if entry["em_model"] == "weak"]
+    alone["aggregates"] = [entry for entry in alone["aggregates"] if entry["em_model"] == "weak"]
+    (base,) = [reference for reference in alone["references"] if reference["id"] == "base-rate"]
+    base["metrics"]["composite"]["mean"] = rate
+    assert told in brief(alone).partition('class="cards"')[2].partition("</p>")[0]
+
+
 def test_one_conversation_makes_a_page_without_claims(html_scores: Scores) -> None:
     first = html_scores["ground_truth"][0]["conversationId"]
     fewer: Any = {
