@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attunebench.analyses.base import Settings, in_mode, primary_mode
-from attunebench.analyses.table import Chart, Table, number_of
+from attunebench.analyses.table import Cell, Chart, Table, number_of
 from attunebench.comparison import Ranking, tiers_of
 from attunebench.reports.layout import section_table
 from attunebench.reports.model import Report
@@ -17,7 +17,7 @@ from attunebench.scores import BASE_RATE
 from attunebench.scores.table import ScoreTable
 from attunebench.text import counted, listed, number
 
-MAIN = "composite"
+MAIN, BESIDE = "composite", "pairwise_accuracy"
 
 
 class Board(NamedTuple):
@@ -32,6 +32,9 @@ class Board(NamedTuple):
 def boards(report: Report, study: ScoreTable, settings: Settings) -> Iterator[Board]:
     """A board for each mode, the primary one first; modes without any model are left out."""
     section = next(section for section in report.sections if section.leaderboard)
+    for row in (row for one in report.sections for row in one.rows if row.id == BESIDE):
+        beside = tuple(reference.values.get(BESIDE, Cell(None)) for reference in section.references)
+        section = replace(section, rows=(*section.rows, replace(row, beside=beside)))
     rankings = {ranking.groups[0].mode: ranking for ranking in report.rankings}
     first = primary_mode(study)
     for mode in sorted(study.modes, key=lambda mode: mode != first):
@@ -45,8 +48,8 @@ def boards(report: Report, study: ScoreTable, settings: Settings) -> Iterator[Bo
         shown = section_table(section, report.groups, places, with_modes=False)
         lines = {label: value for label, value in _lines(report).items() if value is not None}
         chart = Chart("intervals", "model", (MAIN,), "Composite", "points of 100", lines, len(places))
-        beside = shown.apart + len(places) - len(keys)
-        yield Board(mode, replace(shown, id=f"board-{mode}", chart=chart, apart=beside), *_verdict(ranking, report))
+        apart = shown.apart + len(places) - len(keys)
+        yield Board(mode, replace(shown, id=f"board-{mode}", chart=chart, apart=apart), *_verdict(ranking, report))
 
 
 def _lines(report: Report) -> dict[str, float | None]:
