@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,6 @@ import numpy as np
 from attunebench.analyses import ANALYSES, Settings, Subject, analyse
 from attunebench.analyses.base import in_mode, primary_mode
 from attunebench.analyses.palette import OUTLINES, palette
-from attunebench.analyses.table import Table
 from attunebench.codebook import default_codebook
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY
@@ -28,7 +28,7 @@ from attunebench.reports.html.charts import SHAPES
 from attunebench.reports.html.drills import Drills
 from attunebench.reports.html.tables import ShownTable, shown_table
 from attunebench.reports.layout import section_table
-from attunebench.reports.model import settings_of
+from attunebench.reports.model import Report, settings_of
 from attunebench.scores.loading import score_table
 from attunebench.scores.table import ScoreTable
 from attunebench.text import UNDEFINED, clean, number, visible
@@ -70,29 +70,11 @@ def render_html(
     styles, drills = palette(study.groups), Drills(study)
     looks = {key: f"k{place}" for place, key in enumerate(styles)}
     names = {group.label: looks[group.model_key] for group in study.groups}
-
-    def shown(tables: Iterable[Table], prefix: str, sorted_by: str = "") -> list[ShownTable]:
-        return [shown_table(table, drills, names, prefix, sorted_by) for table in tables]
-
-    boards = [(board, *shown([board.table], "b", overview.MAIN)) for board in overview.boards(report, study, settings)]
-    bodies, made = [], []
-    for analysis in (analyse(name, Subject(study, settings)) for name in analyses):
-        tables = shown(analysis.tables, f"t-{analysis.name}")
-        lead = next((one for one in tables if one.picture), None)
-        made.append((analysis, tables, lead))
-        if tables:
-            bodies.append(_body(f"a-{analysis.name}", tables, lead, analysis.cannot, analysis.notes))
-    profiled = list(profiles.profiles(study, report, settings))
-    for place, profile in enumerate(profiled):
-        bodies.append(_body(f"m-{place}", shown(profile.tables, f"m-{place}"), facts=profile.facts))
-    judged = [section for section in report.sections if {row.id for row in section.rows} <= JUDGED]
     stops = tour.tour(in_mode(study, primary_mode(study), settings))
+    parts, bodies = _parts(study, report, settings, analyses, partial(shown_table, drills=drills, looks=names))
     context: dict[str, Any] = {
+        **parts,
         "report": report,
-        "boards": boards,
-        "judged": shown((replace(section_table(one, report.groups), id="judged") for one in judged), "t"),
-        "analyses": made,
-        "profiles": profiled,
         "stops": stops,
         "rules": tour.RULES,
         "talks": _talks(study, settings),
@@ -120,6 +102,38 @@ def render_html(
         empty=packed.empty,
         packed_n=len(study.ids),
     )
+
+
+def _parts(
+    study: ScoreTable, report: Report, settings: Settings, analyses: Sequence[str], show: Callable[..., ShownTable]
+) -> tuple[dict[str, Any], list[chunks.Chunk]]:
+    """What the leaderboard, the analyses and the profiles show at once, and what is folded away under them."""
+    boards = [
+        (one, show(one.table, prefix="b", sorted_by=overview.MAIN)) for one in overview.boards(report, study, settings)
+    ]
+    judged = [section for section in report.sections if {row.id for row in section.rows} <= JUDGED]
+    bodies, made = [], []
+    found = [analyse(name, Subject(study, settings)) for name in analyses]
+    for analysis in found:
+        tables = [show(table, prefix=f"t-{analysis.name}") for table in analysis.tables]
+        lead = next((one for one in tables if one.picture), None)
+        made.append((analysis, tables, lead))
+        if tables:
+            bodies.append(_body(f"a-{analysis.name}", tables, lead, analysis.cannot, analysis.notes))
+    profiled = list(profiles.profiles(study, report, settings))
+    for place, profile in enumerate(profiled):
+        tables = [show(table, prefix=f"m-{place}") for table in profile.tables]
+        bodies.append(_body(f"m-{place}", tables, facts=profile.facts))
+    warned = Counter(warning for analysis in found for warning in analysis.warnings)
+    parts = {
+        "boards": boards,
+        "judged": [show(replace(section_table(one, report.groups), id="judged"), prefix="t") for one in judged],
+        "analyses": made,
+        # What several analyses warn of is said once, above them.
+        "shared": [warning for warning, times in warned.items() if times > 1],
+        "profiles": profiled,
+    }
+    return parts, bodies
 
 
 def _body(
