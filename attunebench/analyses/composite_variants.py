@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -136,8 +136,7 @@ def _compared(study: ScoreTable, variant: Variant, values: Values, settings: Set
     before, after = sides = [side[rows] for side in sides]
     sampling = Sampling.of(part, settings)
     small, (shift, low, high) = bool(sampling.small(before)[0]), sampling.rank_shifts(before, after)
-    draws: dict[str, Any] = {"weights": sampling.weights, "clusters": sampling.clusters, "level": settings.level}
-    stable = [rank_stability(side, **draws) for side in sides]
+    stable = [rank_stability(side, sampling.resampling) for side in sides]
     columns = [
         *(sampling.cells(side) for side in sides),
         sampling.cells(after - before, flag=False),

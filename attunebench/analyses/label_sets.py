@@ -22,7 +22,7 @@ from attunebench.constants import PANAS_ITEMS, Q2_OPTIONS, Q3_OPTIONS
 from attunebench.scores import GroundTruthEntry
 from attunebench.scores.table import ScoreTable
 from attunebench.statistics.agreement import Agreement, cohen_kappa, gwet_ac1, krippendorff_alpha, percent_agreement
-from attunebench.statistics.bootstrap import resample_weights
+from attunebench.statistics.bootstrap import Resampling, resample_weights
 from attunebench.statistics.correlation import FEWEST_MODELS, correlation_matrix
 from attunebench.statistics.ranks import competition_ranks
 
@@ -112,8 +112,8 @@ def _correlations(sets: Sequence[_Set], metrics: Sequence[str], settings: Settin
             values = np.stack([first.values(metric_id), other.values(metric_id)])
             small, cells = n < settings.small or models < FEWEST_MODELS, []
             for method in ("spearman", "kendall"):
-                how: dict[str, Any] = {"rng": settings.rng(f"label-sets {method}"), "level": settings.level}
-                found = correlation_matrix(values, sampling.weights, clusters=sampling.clusters, method=method, **how)
+                rng = settings.rng(f"label-sets {method}")
+                found = correlation_matrix(values, sampling.resampling, method=method, rng=rng)
                 cells.append(cell_of(found.rho[0, 1], found.low[0, 1], found.high[0, 1], small=small))
             best = {base.by_value(column_means(v), higher_is_better=better(metric_id))[0] for v in values}
             rows.append((name, label_of(metric_id), models, n, *cells, "yes" if len(best) == 1 else "no"))
@@ -203,15 +203,16 @@ def _agreed(
 ) -> tuple[int, int, Cell, Cell, Cell, Cell]:
     """Of labels given twice (conversation, label, label): number, conversations, percent, κ, AC1 and α."""
     labels = _VALUES[kind]
-    rows, a, b = (list(part) for part in zip(*units, strict=True))
+    rows = [row for row, *_ in units]
+    ratings = np.array([[float(labels.index(label)) for label in pair] for _, *pair in units])
+    one, other = ratings.T
     people, n = study.clusters[rows], len(set(rows))
     small = n < settings.small or len(np.unique(people)) < 2
     clusters = np.unique(people if settings.by_participant else rows, return_inverse=True)[1].reshape(-1)
     rng, resamples = settings.rng(f"label-sets {kind}"), min(settings.resamples, _DRAWS)
     draws = resample_weights(int(clusters.max()) + 1, resamples, rng)
-    doubt: dict[str, Any] = {"draws": draws, "clusters": clusters.astype(np.intp), "confidence": settings.level}
+    resampling = Resampling(draws, clusters.astype(np.intp), settings.level)
     ordered = kind == _BRANCH_POINTS
-    ratings = np.array([[labels.index(one), labels.index(other)] for one, other in zip(a, b, strict=True)], dtype=float)
 
     def cell(found: Agreement) -> Cell:
         return cell_of(found.value, found.low, found.high, small=small)
@@ -219,8 +220,8 @@ def _agreed(
     return (
         len(units),
         n,
-        cell(percent_agreement(a, b, **doubt)),
-        cell(cohen_kappa(a, b, labels=labels, weights="quadratic" if ordered else None, **doubt)),
-        Cell(None) if ordered else cell(gwet_ac1(a, b, labels=labels, **doubt)),
-        cell(krippendorff_alpha(ratings, "interval" if ordered else "nominal", **doubt)),
+        cell(percent_agreement(one, other, resampling)),
+        cell(cohen_kappa(one, other, len(labels), quadratic=ordered, resampling=resampling)),
+        Cell(None) if ordered else cell(gwet_ac1(one, other, len(labels), resampling=resampling)),
+        cell(krippendorff_alpha(ratings, "interval" if ordered else "nominal", resampling)),
     )

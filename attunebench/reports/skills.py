@@ -43,7 +43,7 @@ def skill_section(
             continue
         sign = 1.0 if card.higher_is_better else -1.0
         values, baseline, ceiling = (sign * side for side in (values, baseline, _ceiling(study, card)))
-        made = skill(values, baseline, ceiling, sampling.weights, clusters=sampling.clusters)
+        made = skill(values, baseline, ceiling, sampling.resampling)
         cells = {
             group.key: Estimate(known(value), int(n), None, known(low), known(high))
             for group, value, n, low, high in zip(study.groups, made.value, made.n, made.low, made.high, strict=True)

@@ -1,7 +1,7 @@
-"""Is a value higher inside a group of conversations than outside: one model's, or the difference between two?
+"""Is a value higher inside a group of conversations than outside?
 
-Rows are conversations, columns are quantities, the group is a mask over the rows. Works on plain arrays; which groups
-are worth asking about, and which are too small for a claim, is decided elsewhere.
+Rows are conversations, columns are quantities, the group is a mask over the rows. Which groups are worth asking about,
+and which are too small for a claim, is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from attunebench.statistics.bootstrap import (
     Floats,
     Labels,
     mean_as_ratio,
+    parts_of,
     percentile_interval,
     ratio_of_sums,
     resample_weights,
     resampled_ratios,
     sum_by_cluster,
 )
-from attunebench.statistics.multiple import minimum_detectable_effect
-from attunebench.statistics.permutation import FEWEST, at_least, permutation_p, permutations_needed
+from attunebench.statistics.multiple import at_least, minimum_detectable_effect
+from attunebench.statistics.permutation import FEWEST, permutation_p, permutations_needed
 
 Mask = NDArray[np.bool_]
 
@@ -79,7 +80,7 @@ def group_difference(
 
     p comes from permuting who is inside, with the statistic divided by its own standard error (Welch): groups of
     unequal spread and size would otherwise reject too often or too seldom (Janssen 1997; Chung & Romano 2013). Whole
-    clusters change places. Where a cluster has rows on both sides none can change places; there each cluster's share
+    clusters change sides. Where a cluster has rows on both sides none can change sides; there each cluster's share
     in the difference flips its sign (Kline & Santos 2012). p = (1 + #{|T*| ≥ |T|})/(permutations + 1), with as many
     permutations as the family of `tests` (by default the columns) needs at `alpha`, or 10,000 with the tail of
     `permutation_p` where that is too many. The resamples have no part in p.
@@ -89,28 +90,27 @@ def group_difference(
     centres, centred = _centred(values)
     above, below = mean_as_ratio(centred)
     layout = _Layout.of(inside, clusters)
-    means = [ratio_of_sums(above[part], below[part]) for part in layout.sides]
-    n_in, n_out = (below[part].sum(axis=0).astype(np.int64) for part in layout.sides)
-    units_in, units_out = ((layout.sums(below, part) > 0).sum(axis=0) for part in layout.sides)
-    se = _standard_error(above, below, layout)
-    low, high, p = (np.full(len(se), np.nan) for _ in range(3))
-    known = (units_in > 1) & (units_out > 1)
-    se[~known] = np.nan
-    least = layout.least(units_in, units_out)
-    least[~known] = np.nan
+    means = np.stack([ratio_of_sums(above[part], below[part]) for part in layout.sides])
+    n = np.stack([below[part].sum(axis=0).astype(np.int64) for part in layout.sides])
+    units = np.stack([(layout.sums(below, part) > 0).sum(axis=0) for part in layout.sides])
+    known = (units > 1).all(axis=0)
+    se, least = _standard_error(above, below, layout), layout.least(*units)
+    se[~known] = least[~known] = np.nan
+    low, high, p = np.full((3, len(se)), np.nan)
     if known.any():
         above, below = above[:, known], below[:, known]
         low[known], high[known] = _interval(above, below, layout, _stratified(layout.kinds, resamples, rng), level)
         needed = permutations_needed(values.shape[1] if tests is None else tests, alpha)
         drawn = permutations or (needed if needed <= _MOST else FEWEST)
         statistics = _statistics(above, below, layout, rng.spawn(1)[0], drawn)
-        df = np.inf if layout.straddled else np.minimum(units_in, units_out)[known] - 1.0
-        tail = permutations is None and drawn < needed
-        p[known] = _p_values(statistics, least[known], df, tail=tail)
-    mde = minimum_detectable_effect(se, np.ones(len(se)), alpha=alpha, power=power)
-    estimate = means[0] - means[1]
-    inner, outer = (mean + centres for mean in means)
-    return GroupContrast(estimate, inner, outer, n_in, n_out, units_in, units_out, se, low, high, p, mde, least)
+        # A side without values: no evidence in the data, and as extreme as can be in a permutation.
+        observed, null = (np.where(np.isnan(t), of, t) for t, of in ((statistics[0], 0.0), (statistics[1:], np.inf)))
+        df = np.inf if layout.straddled else units.min(axis=0)[known] - 1.0
+        tail = null if permutations is None and drawn < needed else None
+        p[known] = permutation_p(observed, at_least(observed, null).sum(axis=0), len(null), tail, least[known], df)
+    mde = minimum_detectable_effect(se, alpha=alpha, power=power)
+    sides, counts = (means[0] + centres, means[1] + centres), (n[0], n[1], units[0], units[1])
+    return GroupContrast(means[0] - means[1], *sides, *counts, se, low, high, p, mde, least)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class _Layout:
             # A unit on both sides flips once, so that there are no fewer flips than this.
             return np.asarray(0.5 ** (np.maximum(units_in, units_out) - 1.0))
         both = zip(units_in.tolist(), units_out.tolist(), strict=True)
-        # Groups of one size can change places, which leaves |T| as it is.
+        # Groups of one size can change sides, which leaves |T| as it is.
         return np.array([(2 if a == b else 1) / comb(a + b, a) for a, b in both])
 
     def sums(self, columns: Floats, part: Mask) -> Floats:
@@ -156,8 +156,7 @@ def _centred(values: Floats) -> tuple[Floats, Floats]:
     """Column means, and the values without them: sums of squares then lose no digits. Constant columns become 0."""
     centres = ratio_of_sums(*mean_as_ratio(values))
     centred = values - centres
-    with np.errstate(invalid="ignore"):
-        centred[np.abs(centred) <= 1e-12 * np.abs(centres)] = 0.0
+    centred[np.abs(centred) <= 1e-12 * np.abs(centres)] = 0.0
     return centres, centred
 
 
@@ -203,10 +202,9 @@ def _statistics(above: Floats, below: Floats, layout: _Layout, rng: np.random.Ge
     columns, which = np.unique(moments.reshape(len(sums), -1), axis=1, return_inverse=True)
     which = which.reshape(moments.shape[1:])
     statistics = []
-    for start in range(0, len(masks), _CHUNK_ROWS):
-        inner = masks[start : start + _CHUNK_ROWS].astype(np.float64) @ columns
-        outer = columns.sum(axis=0) - inner
-        sides = [side[:, which].swapaxes(0, 1) for side in (inner, outer)]
+    for part in parts_of(len(masks), 1, _CHUNK_ROWS):
+        inner = masks[part].astype(np.float64) @ columns
+        sides = [side[:, which].swapaxes(0, 1) for side in (inner, columns.sum(axis=0) - inner)]
         statistics.append(_studentised(sides[0], sides[1], layout.clustered))
     return np.concatenate(statistics)
 
@@ -225,24 +223,17 @@ def _flipped(above: Floats, below: Floats, layout: _Layout, rng: np.random.Gener
     return np.asarray(np.abs(signs @ parts) / np.maximum(np.sqrt((parts**2).sum(axis=0)), np.finfo(float).tiny))
 
 
-def _p_values(statistics: Floats, least: Floats, df: float | Floats, *, tail: bool) -> Floats:
-    """p per column, |T| of the data being in the first row. NaN, a side without values, counts as extreme."""
-    observed, null = statistics[0], np.where(np.isnan(statistics[1:]), np.inf, statistics[1:])
-    observed = np.where(np.isnan(observed), 0.0, observed)
-    return permutation_p(observed, at_least(observed, null).sum(axis=0), len(null), null if tail else None, least, df)
-
-
 def _studentised(inner: Floats, outer: Floats, clustered: bool) -> Floats:
     """|T| per permutation and column, from each side's moments (moments, permutations, columns)."""
+
+    def squared_error(moments: Floats) -> Floats:
+        """Of one side's mean: Σ(sum − mean·count)²/n², with n/(n − 1) where nothing is clustered."""
+        sums, counts, squares, products, squared_counts = moments
+        mean = sums / counts
+        spread = np.maximum(squares - 2 * mean * products + mean**2 * squared_counts, 0.0)
+        return np.asarray(spread / counts**2 if clustered else spread / (counts * (counts - 1)))
+
     with np.errstate(invalid="ignore", divide="ignore"):
         differences = np.abs(inner[0] / inner[1] - outer[0] / outer[1])
-        error = np.sqrt(_squared_error(inner, clustered) + _squared_error(outer, clustered))
+        error = np.sqrt(squared_error(inner) + squared_error(outer))
         return np.asarray(np.where(differences == 0, 0.0, differences / error))
-
-
-def _squared_error(moments: Floats, clustered: bool) -> Floats:
-    """Squared standard error of one side's mean: Σ(sum − mean·count)²/n², with n/(n − 1) where nothing is clustered."""
-    sums, counts, squares, products, squared_counts = moments
-    mean = sums / counts
-    spread = np.maximum(squares - 2 * mean * products + mean**2 * squared_counts, 0.0)
-    return np.asarray(spread / counts**2 if clustered else spread / (counts * (counts - 1)))

@@ -16,7 +16,6 @@ from attunebench.analyses.sampling import Sampling
 from attunebench.analyses.table import Cell, Chart, Table, column, counts, number_of, ranks, table, words
 from attunebench.analyses.verdicts import correction_text, intervals_text
 from attunebench.comparison import Ranking, tiers_of
-from attunebench.comparison.ranking import ranking_sentence
 from attunebench.metrics.rates import percent
 from attunebench.scores.references import standing
 from attunebench.scores.table import ScoreTable
@@ -67,7 +66,7 @@ def _board(study: ScoreTable, mode: str, settings: Settings) -> Board:
         words("answered", meaning="How much of what was asked was answered in a readable way."),
         rows=[[replace(one, n=None) if isinstance(one, Cell) else one for one in row] for row in (*rows, *beside)],
         apart=len(beside),
-        caption=f"{ranking_sentence(ranking)} {of}, scored for every model. {intervals_text(settings)}. {tests}.",
+        caption=f"{ranking.sentence()} {of}, scored for every model. {intervals_text(settings)}. {tests}.",
         notes=tuple(f"{reference.label}: {reference.meaning}" for reference in shared.references),
         chart=Chart("intervals", "model", (MAIN,), label_of(MAIN), "points of 100"),
     )
