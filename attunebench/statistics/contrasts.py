@@ -6,14 +6,13 @@ and which are too small for a claim, is decided elsewhere.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attunebench.statistics.bootstrap import (
-    Counts,
     Floats,
     Labels,
     mean_as_ratio,
@@ -87,56 +86,76 @@ def group_difference(
 
     Fewer than two rows (clusters) on a side: the estimate stands without interval, p and mde (NaN). Source: spec 07.
     """
-    centres, centred = _centred(values)
-    above, below = mean_as_ratio(centred)
-    layout = _Layout.of(inside, clusters)
-    means = np.stack([ratio_of_sums(above[part], below[part]) for part in layout.sides])
-    n = np.stack([below[part].sum(axis=0).astype(np.int64) for part in layout.sides])
-    units = np.stack([(layout.sums(below, part) > 0).sum(axis=0) for part in layout.sides])
-    known = (units > 1).all(axis=0)
-    se, least = _standard_error(above, below, layout), layout.least(*units)
+    centres = ratio_of_sums(*mean_as_ratio(values))
+    centred = values - centres  # sums of squares then lose no digits
+    centred[np.abs(centred) <= 1e-12 * np.abs(centres)] = 0.0
+    groups = _Groups.of(centred, inside, clusters)
+    (mean_in, n_in, units_in), (mean_out, n_out, units_out) = groups.sides
+    known = (units_in > 1) & (units_out > 1)
+    se, least = groups.standard_error(), groups.least(units_in, units_out)
     se[~known] = least[~known] = np.nan
     low, high, p = np.full((3, len(se)), np.nan)
     if known.any():
-        above, below = above[:, known], below[:, known]
-        low[known], high[known] = _interval(above, below, layout, _stratified(layout.kinds, resamples, rng), level)
+        tested = groups.columns(known)
+        low[known], high[known] = tested.interval(resamples, rng, level)
         needed = permutations_needed(values.shape[1] if tests is None else tests, alpha)
         drawn = permutations or (needed if needed <= _MOST else FEWEST)
-        statistics = _statistics(above, below, layout, rng.spawn(1)[0], drawn)
+        statistics = (tested.flipped if groups.straddled else tested.permuted)(drawn, rng.spawn(1)[0])
         # A side without values: no evidence in the data, and as extreme as can be in a permutation.
         observed, null = (np.where(np.isnan(t), of, t) for t, of in ((statistics[0], 0.0), (statistics[1:], np.inf)))
-        df = np.inf if layout.straddled else units.min(axis=0)[known] - 1.0
+        df = np.inf if groups.straddled else np.minimum(units_in, units_out)[known] - 1.0
         tail = null if permutations is None and drawn < needed else None
         p[known] = permutation_p(observed, at_least(observed, null).sum(axis=0), len(null), tail, least[known], df)
     mde = minimum_detectable_effect(se, alpha=alpha, power=power)
-    sides, counts = (means[0] + centres, means[1] + centres), (n[0], n[1], units[0], units[1])
-    return GroupContrast(means[0] - means[1], *sides, *counts, se, low, high, p, mde, least)
+    means = (mean_in - mean_out, mean_in + centres, mean_out + centres)
+    return GroupContrast(*means, n_in, n_out, units_in, units_out, se, low, high, p, mde, least)
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
-    """Who is inside, and the units (rows, or whole clusters) that are resampled and permuted.
+class _Groups:
+    """The rows of a group and the others, of columns whose means are 0.
 
-    `kinds` has an entry per unit: 0 has rows outside only, 1 inside only, 2 on both sides.
+    `units` labels the rows that are resampled and permuted together (rows, or whole clusters). `kinds` has an entry per
+    unit: 0 has rows outside only, 1 inside only, 2 on both sides.
     """
 
-    sides: tuple[Mask, Mask]
+    above: Floats
+    below: Floats
+    masks: tuple[Mask, Mask]
     units: Labels
     kinds: Labels
     clustered: bool
 
     @classmethod
-    def of(cls, inside: Mask, clusters: Labels | None) -> _Layout:
+    def of(cls, values: Floats, inside: Mask, clusters: Labels | None) -> _Groups:
         # Numbered anew: a cluster that has no row among these must not be drawn.
         units = np.arange(len(inside)) if clusters is None else np.unique(clusters, return_inverse=True)[1].reshape(-1)
         shares = np.bincount(units, weights=inside) / np.bincount(units)
         kinds = np.where(shares == 0, 0, np.where(shares == 1, 1, 2)).astype(np.intp)
-        return cls((inside, ~inside), units, kinds, clusters is not None)
+        return cls(*mean_as_ratio(values), (inside, ~inside), units, kinds, clusters is not None)
+
+    def columns(self, chosen: Mask) -> _Groups:
+        """Some of the columns alone."""
+        return replace(self, above=self.above[:, chosen], below=self.below[:, chosen])
 
     @property
     def straddled(self) -> bool:
         """Whether a unit has rows on both sides."""
         return bool((self.kinds == 2).any())
+
+    @property
+    def sides(self) -> list[tuple[Floats, Labels, Labels]]:
+        """The mean of each column inside and outside, and over how many rows and units it is."""
+        found = []
+        for part in self.masks:
+            above, below = self.above[part], self.below[part]
+            units = (self.sums(self.below, part) > 0).sum(axis=0)
+            found.append((ratio_of_sums(above, below), below.sum(axis=0).astype(np.int64), units))
+        return found
+
+    def sums(self, columns: Floats, part: Mask) -> Floats:
+        """Sums per unit over the rows of one side: (units, columns)."""
+        return sum_by_cluster(columns * part[:, None], self.units)
 
     def least(self, units_in: Labels, units_out: Labels) -> Floats:
         """The smallest p of a column with so many units inside and outside: one of all the ways to arrange them."""
@@ -147,80 +166,57 @@ class _Layout:
         # Groups of one size can change sides, which leaves |T| as it is.
         return np.array([(2 if a == b else 1) / comb(a + b, a) for a, b in both])
 
-    def sums(self, columns: Floats, part: Mask) -> Floats:
-        """Sums per unit over the rows of one side: (units, columns)."""
-        return sum_by_cluster(columns * part[:, None], self.units)
+    def standard_error(self) -> Floats:
+        """Of the difference of the two means; clusters with rows on both sides bring their covariance in."""
+        influence = np.zeros_like(self.above)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            for part, sign in zip(self.masks, (1, -1), strict=True):
+                above, below, n = self.above[part], self.below[part], self.below[part].sum(axis=0)
+                small_sample = 1.0 if self.clustered else np.sqrt(n / (n - 1))
+                influence[part] = sign * small_sample * (above - ratio_of_sums(above, below) * below) / n
+            return np.asarray(np.sqrt((sum_by_cluster(influence, self.units) ** 2).sum(axis=0)))
 
+    def interval(self, resamples: int, rng: np.random.Generator, level: float) -> tuple[Floats, Floats]:
+        """The percentile interval of the difference; each kind of unit keeps its number in all resamples."""
+        weights = np.zeros((resamples, len(self.kinds)), dtype=np.uint16)
+        for kind in np.unique(self.kinds):
+            members = np.flatnonzero(self.kinds == kind)
+            weights[:, members] = resample_weights(len(members), resamples, rng)
+        inside, outside = (
+            resampled_ratios(weights[:, units], self.sums(self.above, part)[units], self.sums(self.below, part)[units])
+            for part, units in ((part, np.unique(self.units[part])) for part in self.masks)
+        )
+        return percentile_interval(inside - outside, level)
 
-def _centred(values: Floats) -> tuple[Floats, Floats]:
-    """Column means, and the values without them: sums of squares then lose no digits. Constant columns become 0."""
-    centres = ratio_of_sums(*mean_as_ratio(values))
-    centred = values - centres
-    centred[np.abs(centred) <= 1e-12 * np.abs(centres)] = 0.0
-    return centres, centred
+    def permuted(self, permutations: int, rng: np.random.Generator) -> Floats:
+        """|T| (permutations + 1, columns), of the data in the first row. NaN where a side is without values."""
+        masks = np.tile(self.kinds == 1, (permutations + 1, 1))
+        rng.permuted(masks[1:], axis=1, out=masks[1:])
+        sums, counts = sum_by_cluster(self.above, self.units), sum_by_cluster(self.below, self.units)
+        moments = np.stack([sums, counts, sums**2, sums * counts, counts**2], axis=1)
+        # Columns that are defined in the same rows share most of their moments.
+        columns, which = np.unique(moments.reshape(len(sums), -1), axis=1, return_inverse=True)
+        which = which.reshape(moments.shape[1:])
+        statistics = []
+        for part in parts_of(len(masks), 1, _CHUNK_ROWS):
+            inner = masks[part].astype(np.float64) @ columns
+            sides = (inner, columns.sum(axis=0) - inner)
+            inside, outside = (side[:, which].swapaxes(0, 1) for side in sides)
+            statistics.append(_studentised(inside, outside, self.clustered))
+        return np.concatenate(statistics)
 
+    def flipped(self, permutations: int, rng: np.random.Generator) -> Floats:
+        """|T| where clusters straddle the group: were there no difference, a cluster's part could be its negative.
 
-def _standard_error(above: Floats, below: Floats, layout: _Layout) -> Floats:
-    """Of the difference of the two means; clusters with rows on both sides bring their covariance in."""
-    influence = np.zeros_like(above)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        for part, sign in zip(layout.sides, (1, -1), strict=True):
-            n = below[part].sum(axis=0)
-            small_sample = 1.0 if layout.clustered else np.sqrt(n / (n - 1))
-            residuals = above[part] - ratio_of_sums(above[part], below[part]) * below[part]
-            influence[part] = sign * small_sample * residuals / n
-        return np.asarray(np.sqrt((sum_by_cluster(influence, layout.units) ** 2).sum(axis=0)))
-
-
-def _stratified(kinds: Labels, resamples: int, rng: np.random.Generator) -> Counts:
-    """Bootstrap weights in which each kind of unit keeps its number: (resamples, units)."""
-    weights = np.zeros((resamples, len(kinds)), dtype=np.uint16)
-    for kind in np.unique(kinds):
-        members = np.flatnonzero(kinds == kind)
-        weights[:, members] = resample_weights(len(members), resamples, rng)
-    return weights
-
-
-def _interval(above: Floats, below: Floats, layout: _Layout, weights: Counts, level: float) -> tuple[Floats, Floats]:
-    sides = []
-    for part in layout.sides:
-        touched = np.unique(layout.units[part])
-        sums = (layout.sums(above, part)[touched], layout.sums(below, part)[touched])
-        sides.append(resampled_ratios(weights[:, touched], *sums))
-    return percentile_interval(sides[0] - sides[1], level)
-
-
-def _statistics(above: Floats, below: Floats, layout: _Layout, rng: np.random.Generator, permutations: int) -> Floats:
-    """|T| (permutations + 1, columns), of the data as they are in the first row. NaN where a side is without values."""
-    if layout.straddled:
-        return _flipped(above, below, layout, rng, permutations)
-    masks = np.tile(layout.kinds == 1, (permutations + 1, 1))
-    rng.permuted(masks[1:], axis=1, out=masks[1:])
-    sums, counts = sum_by_cluster(above, layout.units), sum_by_cluster(below, layout.units)
-    moments = np.stack([sums, counts, sums**2, sums * counts, counts**2], axis=1)
-    # Columns that are defined in the same rows share most of their moments.
-    columns, which = np.unique(moments.reshape(len(sums), -1), axis=1, return_inverse=True)
-    which = which.reshape(moments.shape[1:])
-    statistics = []
-    for part in parts_of(len(masks), 1, _CHUNK_ROWS):
-        inner = masks[part].astype(np.float64) @ columns
-        sides = [side[:, which].swapaxes(0, 1) for side in (inner, columns.sum(axis=0) - inner)]
-        statistics.append(_studentised(sides[0], sides[1], layout.clustered))
-    return np.concatenate(statistics)
-
-
-def _flipped(above: Floats, below: Floats, layout: _Layout, rng: np.random.Generator, permutations: int) -> Floats:
-    """|T| where clusters straddle the group: were there no difference, a cluster's part could be its negative.
-
-    The columns' means are 0, so a cluster's part is what its rows add to the difference under the null hypothesis.
-    """
-    parts = np.zeros_like(above)
-    for part, sign in zip(layout.sides, (1, -1), strict=True):
-        parts[part] = sign * above[part] / below[part].sum(axis=0)
-    parts = sum_by_cluster(parts, layout.units)
-    signs = rng.choice(np.array([-1.0, 1.0]), size=(permutations + 1, len(parts)))
-    signs[0] = 1.0
-    return np.asarray(np.abs(signs @ parts) / np.maximum(np.sqrt((parts**2).sum(axis=0)), np.finfo(float).tiny))
+        The columns' means are 0, so a cluster's part is what its rows add to the difference under the null hypothesis.
+        """
+        parts = np.zeros_like(self.above)
+        for part, sign in zip(self.masks, (1, -1), strict=True):
+            parts[part] = sign * self.above[part] / self.below[part].sum(axis=0)
+        parts = sum_by_cluster(parts, self.units)
+        signs = rng.choice(np.array([-1.0, 1.0]), size=(permutations + 1, len(parts)))
+        signs[0] = 1.0
+        return np.asarray(np.abs(signs @ parts) / np.maximum(np.sqrt((parts**2).sum(axis=0)), np.finfo(float).tiny))
 
 
 def _studentised(inner: Floats, outer: Floats, clustered: bool) -> Floats:
