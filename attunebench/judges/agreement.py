@@ -33,25 +33,27 @@ _OF_CONVERSATIONS = counts("conversations", (), "n", "Conversations that they ar
 
 
 class Items(NamedTuple):
-    """What judges were asked: `values` (items, judges), NaN not answered; of which conversation and group each is."""
+    """What judges were asked, of one kind or several: `values` (kinds, items, judges), NaN not answered; and of which
+    conversation and group each item is."""
 
     values: Floats
     rows: Labels
     groups: Labels
 
     @classmethod
-    def of(cls, drafts: Sequence[Draft], values: list[Any], judges: int) -> Items:
-        """An item for each of these drafts."""
+    def of(cls, drafts: Sequence[Draft], values: list[Any], judges: int, kinds: int) -> Items:
+        """An item for each of these drafts, of each judge a value of each kind."""
         rows, groups = (np.array([getattr(d, name) for d in drafts], dtype=np.intp) for name in ("row", "group"))
-        return cls(np.array(values, dtype=np.float64).reshape(len(drafts), judges), rows, groups)
+        table = np.array(values, dtype=np.float64).reshape(len(drafts), judges, kinds)
+        return cls(np.moveaxis(table, 2, 0), rows, groups)
 
 
-def ratings_of(ballots: Ballots) -> dict[str, Items]:
-    """Dimension → its ratings, an item for each draft that anybody rated."""
+def ratings_of(ballots: Ballots) -> Items:
+    """The ratings in each dimension, an item for each draft that anybody rated."""
     drafts = [draft for draft in ballots.drafts if any(vote.ratings for vote in draft.votes.values())]
     given = [[d.votes[judge].ratings if judge in d.votes else {} for judge in ballots.judges] for d in drafts]
-    count = len(ballots.judges)
-    return {name: Items.of(drafts, [[one.get(name) for one in each] for each in given], count) for name in RATINGS}
+    values = [[[one.get(name) for name in RATINGS] for one in each] for each in given]
+    return Items.of(drafts, values, len(ballots.judges), len(RATINGS))
 
 
 def answers_of(ballots: Ballots) -> Items:
@@ -62,7 +64,7 @@ def answers_of(ballots: Ballots) -> Items:
         for question in dict.fromkeys(question for answers in given for question in answers):
             drafts.append(draft)
             values.append([_CODES.get(answers.get(question, "")) for answers in given])
-    return Items.of(drafts, values, len(ballots.judges))
+    return Items.of(drafts, values, len(ballots.judges), 1)
 
 
 class Agreeing:
@@ -83,14 +85,14 @@ class Agreeing:
         few = len(chosen) < self.settings.small or len(np.unique(self.ballots.people[chosen])) < 2
         return cell_of(found.value, found.low, found.high, small=bool(few) and found.n > 0)
 
-    def pairs(self, items: Sequence[Items], *coefficients: Callable[..., Agreement]) -> Iterator[list[Any]]:
+    def pairs(self, items: Items, *coefficients: Callable[..., Agreement]) -> Iterator[list[Any]]:
         """A row for each two judges: who, of how many items and conversations, the coefficients, and their means.
 
-        Several `items` are those of the same drafts, of which the mean over what both judges rated counts.
+        Of several kinds the mean over those that both judges gave counts.
         """
-        stack, rows = np.stack([of.values for of in items]), items[0].rows
+        rows = items.rows
         for pair in combinations(range(len(self.ballots.judges)), 2):
-            given = stack[:, :, pair]
+            given = items.values[:, :, pair]
             given[np.isnan(given).any(axis=2)] = np.nan
             a, b = values = mean_of(list(given)).T
             both = ~np.isnan(a)
@@ -118,13 +120,13 @@ class Agreeing:
             _coefficient("ac1", "Gwet AC1", "Beyond chance, and stable where one answer dominates."),
             column("yes_one", (), "yes of the one", "share", "Share of yes among the answers of the first judge."),
             column("yes_other", (), "of the other", "share", "Share of yes among the answers of the second judge."),
-            rows=self.pairs([self.answers], agreement.percent_agreement, kappa, ac1),
+            rows=self.pairs(self.answers, agreement.percent_agreement, kappa, ac1),
             caption=f"Over the drafts of all models and modes; {self.how}.",
         )
 
     def _ratings(self) -> Table:
         """Every pair of judges on the ratings: per draft the mean of the dimensions that both rated."""
-        pairs = self.pairs(list(self.ratings.values()), spearman, agreement.mean_difference)
+        pairs = self.pairs(self.ratings, spearman, agreement.mean_difference)
         return table(
             "marks",
             "Do judges rate drafts alike?",
@@ -140,12 +142,14 @@ class Agreeing:
 
     def _alpha(self) -> Table:
         """Krippendorff's α over all judges at once."""
-        everything = Items(*map(np.concatenate, zip(*self.ratings.values(), strict=True)))
-        kinds: list[tuple[str, Items, Scale]] = [("yes/no questions", self.answers, "nominal")]
-        kinds += [("ratings", everything, "interval")]
-        kinds += [(name.replace("_", " "), items, "interval") for name, items in self.ratings.items()]
+        ratings, rows_of = self.ratings.values, self.ratings.rows
+        kinds: list[tuple[str, Floats, Labels, Scale]] = [
+            ("yes/no questions", self.answers.values[0], self.answers.rows, "nominal"),
+            ("ratings", ratings.reshape(-1, ratings.shape[2]), np.tile(rows_of, len(ratings)), "interval"),
+            *((name.replace("_", " "), one, rows_of, "interval") for name, one in zip(RATINGS, ratings, strict=True)),
+        ]
         rows = []
-        for name, (values, of, _), level in kinds:
+        for name, values, of, level in kinds:
             given = ~np.isnan(values)
             pairable = given.sum(axis=1) > 1
             alpha = self.cell(partial(agreement.krippendorff_alpha, level=level), of, pairable, values)
@@ -167,8 +171,7 @@ class Agreeing:
         """How much more than the other judges each judge gives its own family, and the others; a row for each judge
         that has models of its family and others."""
         ballots, rows = self.ballots, []
-        _, of, groups = self.ratings[RATINGS[0]]
-        ratings = np.stack([items.values for items in self.ratings.values()])
+        ratings, of, groups = self.ratings
         for place, judge in enumerate(ballots.judges):
             own = np.array([own_family(judge, model) for _, model, _ in ballots.groups], dtype=bool)
             others = mean_of(list(np.moveaxis(np.delete(ratings, place, axis=2), 2, 0)))

@@ -1,5 +1,5 @@
-"""Rank correlations of metrics over models: do the models that are good at one thing stand ahead in another, how
-reproducible is a ranking of models, and what would two metrics correlate at without their noise?
+"""Rank correlations of metrics over models: are models that are good at one thing good at another, how reproducible is
+a ranking of models, and what would two metrics correlate at without their noise?
 """
 
 from __future__ import annotations

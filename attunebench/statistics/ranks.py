@@ -39,7 +39,7 @@ def rank_stability(values: Floats, resampling: Resampling, *, higher_is_better: 
     """Ranks of the models' means and how they move when other conversations are drawn.
 
     `values` is (rows, models), NaN a gap. A model's mean is over its own rows: give rows that all models have, else
-    those who skipped the hard ones stand too high. All models share a resample, as they share conversations.
+    those who skipped the hard ones rank too high. All models share a resample, as they share conversations.
     Source: spec 07.
     """
     above, below = mean_as_ratio(values if higher_is_better else -values)
