@@ -257,12 +257,12 @@ def _bootstrap(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Means over the conversations that have a value, with the same intervals as those of our scores."""
     import numpy as np
 
-    from attunebench.statistics.bootstrap import estimate_ratios, mean_as_ratio, resample_weights
+    from attunebench.statistics.bootstrap import Resampling, estimate_ratios, mean_as_ratio, resample_weights
 
     names = list(dict.fromkeys(name for row in rows for name in row["metrics"]))
     values = np.array([[row["metrics"].get(name, np.nan) for name in names] for row in rows], dtype=np.float64)
     weights = resample_weights(len(rows), _RESAMPLES, np.random.default_rng(0))
-    found = estimate_ratios(*mean_as_ratio(values.reshape(len(rows), len(names))), weights)
+    found = estimate_ratios(*mean_as_ratio(values.reshape(len(rows), len(names))), Resampling(weights))
     parts = {"mean": found.value, "n": found.n, "se": found.se, "ci_low": found.low, "ci_high": found.high}
     columns = {part: [None if value != value else value for value in of.tolist()] for part, of in parts.items()}
     return {name: {part: of[i] for part, of in columns.items()} for i, name in enumerate(names)}

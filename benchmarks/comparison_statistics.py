@@ -72,13 +72,13 @@ def _timed(what: str, work: Callable[[], object], bare: float | None = None) -> 
 
 def _intervals(scores: bootstrap.Floats, resamples: int, *, bca: bool) -> None:
     """As `score` makes them: a call for each group, one weight matrix for all."""
-    weights = bootstrap.resample_weights(len(scores), resamples, np.random.default_rng(0))
+    resampling = bootstrap.Resampling(bootstrap.resample_weights(len(scores), resamples, np.random.default_rng(0)))
     for group in range(scores.shape[1]):
         columns = bootstrap.mean_as_ratio(scores[:, group])
         if bca:
-            intervals.bca_ratios(*columns, weights)
+            intervals.bca_ratios(*columns, resampling)
         else:
-            bootstrap.estimate_ratios(*columns, weights)
+            bootstrap.estimate_ratios(*columns, resampling)
 
 
 def _tests(scores: bootstrap.Floats, resamples: int) -> None:
@@ -93,9 +93,9 @@ def _tests(scores: bootstrap.Floats, resamples: int) -> None:
 
 
 def _ranks(scores: bootstrap.Floats, resamples: int) -> None:
-    weights = bootstrap.resample_weights(len(scores), resamples, np.random.default_rng(0))
+    resampling = bootstrap.Resampling(bootstrap.resample_weights(len(scores), resamples, np.random.default_rng(0)))
     for metric in range(scores.shape[2]):
-        rank_stability(scores[:, :, metric], weights)
+        rank_stability(scores[:, :, metric], resampling)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ Recomputes the Composite of each conversation from its metrics; the published fo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -90,7 +90,7 @@ class _Compared(NamedTuple):
     study: ScoreTable
     rho: Cell
     moved: Mapping[str, int]
-    table: Table
+    table: Table | None
 
 
 def analyse(subject: Subject) -> Analysis:
@@ -102,7 +102,7 @@ def analyse(subject: Subject) -> Analysis:
     compared = [_compared(study, variant, values, settings) for variant in VARIANTS if variant.id in values]
     judged = "judge" in values
     return Analysis(
-        tables=(_overview(compared, settings), *(one.table for one in compared[1:])),
+        tables=(_overview(compared, settings), *(one.table for one in compared[1:] if one.table)),
         shows=" ".join(map(_sentence, compared[1:])),
         cannot="Which formula is right: each is a choice of weights. A changed rank shows that the models are close, "
         "not that a formula is wrong.",
@@ -130,43 +130,34 @@ def _compared(study: ScoreTable, variant: Variant, values: Values, settings: Set
     rows = np.flatnonzero(~np.isnan(sides[0] + sides[1]).any(axis=1))
     part = study.with_groups([study.groups[i] for i in models]).with_conversations([study.ids[row] for row in rows])
     if not len(rows):
-        return _Compared(
-            variant, part, Cell(None), {}, _table(part, variant, [[Cell(None)] * len(models)] * 6, settings)
-        )
-    before, after = sides = [side[rows] for side in sides]
+        return _Compared(variant, part, Cell(None), {}, None)
+    before, after = (side[rows] for side in sides)
     sampling = Sampling.of(part, settings)
     small, (shift, low, high) = bool(sampling.small(before)[0]), sampling.rank_shifts(before, after)
-    draws: dict[str, Any] = {"weights": sampling.weights, "clusters": sampling.clusters, "level": settings.level}
-    stable = [rank_stability(side, **draws) for side in sides]
-    columns = [
-        *(sampling.cells(side) for side in sides),
-        sampling.cells(after - before, flag=False),
-        *(cells_of(one.rank, one.low, one.high, small=small) for one in stable),
-        cells_of(shift, low, high, small=small),
-    ]
-    means = np.stack([side.mean(axis=0) for side in sides])
-    rho = known(rank_correlations(means[None])[0, 0, 1]) if len(models) > 2 else None
-    moved = {part.labels[i]: int(shift[i]) for i in np.argsort(-np.abs(shift), kind="stable") if shift[i]}
-    return _Compared(variant, part, Cell(rho, small=small), moved, _table(part, variant, columns, settings))
-
-
-def _table(part: ScoreTable, variant: Variant, cells: Sequence[Sequence[Cell]], settings: Settings) -> Table:
-    published, value, difference, before, after, shift = cells
-    return table(
+    stable = [rank_stability(side, sampling.resampling) for side in (before, after)]
+    ranked = [cells_of(one.rank, one.low, one.high, small=small) for one in stable]
+    value, difference = sampling.cells(after), sampling.cells(after - before, flag=False)
+    made = table(
         variant.id,
         variant.label,
         words("model", part.labels),
-        column("published", published, VARIANTS[0].label, "points", "As published.", better=True, digits=1),
+        column(
+            "published", sampling.cells(before), VARIANTS[0].label, "points", "As published.", better=True, digits=1
+        ),
         column("value", value, "variant", "points", variant.formula, better=True, digits=1),
         column("difference", difference, "variant − published", "points", "Paired.", digits=2),
-        ranks("rank_published", before, "rank, published"),
-        ranks("rank", after, "rank, variant"),
-        column("shift", shift, meaning="Ranks gained under the variant; negative: lost.", digits=0),
+        ranks("rank_published", ranked[0], "rank, published"),
+        ranks("rank", ranked[1], "rank, variant"),
+        column("shift", cells_of(shift, low, high, small=small), meaning="Ranks gained; negative: lost.", digits=0),
         order=best_first(value),
-        caption=f"{variant.formula} {sample_text(part)}, scored for {counted(len(part.labels), 'model')}. "
+        caption=f"{variant.formula} {sample_text(part)}, scored for {counted(len(models), 'model')}. "
         f"{intervals_text(settings)}. Intervals of ranks and shifts are ranges over resamples, not tests.",
         chart=Chart("dumbbells", "model", ("published", "value"), variant.label, "points of 100"),
     )
+    means = np.stack([before.mean(axis=0), after.mean(axis=0)])
+    rho = known(rank_correlations(means[None])[0, 0, 1]) if len(models) > 2 else None
+    moved = {part.labels[i]: int(shift[i]) for i in np.argsort(-np.abs(shift), kind="stable") if shift[i]}
+    return _Compared(variant, part, Cell(rho, small=small), moved, made)
 
 
 def _sentence(one: _Compared) -> str:
@@ -179,24 +170,19 @@ def _sentence(one: _Compared) -> str:
 
 
 def _overview(compared: list[_Compared], settings: Settings) -> Table:
+    moved = [[abs(shift) for shift in one.moved.values()] if one.table else None for one in compared]
     return table(
         "variants",
         "The variants and their ranking",
-        words("variant"),
-        words("formula", (), "what it is"),
-        counts("n", (), "conversations"),
-        counts("models", (), "", "Models that have it."),
-        column("rho", (), "ρ with published", meaning="Spearman's ρ of both rankings over models.", digits=2),
-        counts("moved", (), "ranks that change", "Models with another rank than by the published formula."),
-        counts("largest", (), "largest change", "In ranks."),
-        rows=[
-            (
-                *(one.variant.label, one.variant.formula, Cell(len(one.study.ids), small=one.rho.small)),
-                *(len(one.study.groups), one.rho, len(one.moved) if one.study.ids else None),
-                max(map(abs, one.moved.values()), default=0) if one.study.ids else None,
-            )
-            for one in compared
-        ],
+        words("variant", [one.variant.label for one in compared]),
+        words("formula", [one.variant.formula for one in compared], "what it is"),
+        counts("n", [Cell(len(one.study.ids), small=one.rho.small) for one in compared], "conversations"),
+        counts("models", [len(one.study.groups) for one in compared], "", "Models that have it."),
+        column("rho", [one.rho for one in compared], "ρ with published", meaning="Spearman's, over models.", digits=2),
+        counts(
+            "moved", [None if of is None else len(of) for of in moved], "ranks that change", "Models with another rank."
+        ),
+        counts("largest", [None if of is None else max(of, default=0) for of in moved], "largest change", "In ranks."),
         caption="Each variant beside the published formula, over the same conversations. The tables below resample "
         f"{settings.units} {settings.resamples:,} times.",
     )

@@ -11,7 +11,8 @@ from attunebench.analyses.base import Subject, comparable_metrics, label_of, met
 from attunebench.analyses.sampling import mean_over_models
 from attunebench.analyses.table import ZERO_INFLATED, Analysis, Cell, Chart, Missing, column, counts, table, words
 from attunebench.analyses.verdicts import comparability, correction_text, judges_note, listed, sample_text
-from attunebench.comparison.pairing import PairTable, pair_columns, pairs, reach_warnings
+from attunebench.comparison.pairing import PairTable, pairs, reach_warnings
+from attunebench.comparison.ranking import pair_columns
 from attunebench.metrics.registry import REGISTRY
 from attunebench.statistics.intervals import zero_inflated
 
@@ -34,12 +35,11 @@ def analyse(subject: Subject) -> Analysis:
     marks = [ZERO_INFLATED if zero_inflated(table.reshape(-1, 1))[0] else "" for table in tables]
     means = [mean_over_models(table.T) for table in tables]
     shares = [Cell(one.apart / one.tests, small=one.undecidable) if one.tests else Cell(None) for one in tests]
-    fewest = [one.n[np.triu_indices(len(one.groups), 1)].min() for one in tests]
     shown = table(
         "pairs",
         "Pairs of models that differ, metric by metric",
         words("metric", [Cell(label_of(one.metric_id), mark=mark) for one, mark in zip(tests, marks, strict=True)]),
-        counts("n", fewest, "conversations", "The fewest that a pair has in common."),
+        counts("n", [one.once("n").min() for one in tests], "conversations", "The fewest that a pair has in common."),
         *pair_columns(tests, settings, better=True),
         column("share", shares, "", "share", "Share of the pairs that differ, corrected.", better=True, digits=2),
         column("span", [np.nanmax(mean) - np.nanmin(mean) for mean in means], meaning="Best mean minus worst."),

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -35,8 +33,7 @@ def analyse(subject: Subject) -> Analysis:
     apart = [finding.sentence for finding in judges_differ(study, "draft_judge")] if "draft_judge" in sources else []
     if apart:  # its variance would be the judges', not the models'
         del sources["draft_judge"]
-    how: dict[str, Any] = {"weights": view.weights, "clusters": view.clusters, "level": settings.level}
-    found = {metric_id: variance_components(values, **how) for metric_id, values in sources.items()}
+    found = {metric_id: variance_components(values, view.resampling) for metric_id, values in sources.items()}
     components = {metric_id: one for metric_id, one in found.items() if not np.isnan(one.model.share)}
     return Analysis(
         tables=(
@@ -109,8 +106,7 @@ def _difficulty(view: View) -> list[Table]:
     turn = {m: mean_over_models(values) for m, values in base.defined_metrics(view.study, _AGAINST).items()}
     if np.isnan(whole).all() or not turn:
         return []
-    rho = partial(spearman, draws=view.weights, clusters=view.clusters, confidence=view.settings.level, fewest=3)
-    found = [rho(whole, of) for of in turn.values()]
+    found = [spearman(whole, of, view.resampling, fewest=3) for of in turn.values()]
     cells = [cell_of(one.value, one.low, one.high, small=one.n < view.settings.small) for one in found]
     return [
         table(

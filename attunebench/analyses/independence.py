@@ -135,7 +135,7 @@ def _correlated(study: ScoreTable, tables: Tables, settings: Settings, use: str,
     """Correlate two rankings or more; `use` names the chance."""
     sampling, values, names = Sampling.of(study, settings), np.stack(list(tables.values())), list(tables)
     rng, clusters = settings.rng(f"independence {use}"), sampling.clusters
-    matrix = correlation_matrix(values, sampling.weights, clusters=clusters, rng=rng, level=settings.level)
+    matrix = correlation_matrix(values, sampling.resampling, rng=rng)
     halves = {n: split_half(tables[n], rng=settings.rng(f"split-half {n}"), clusters=clusters) for n in names}
     reliable, lowest, highest = np.array([(half.reliability, half.low, half.high) for half in halves.values()]).T
     small = len(study.ids) < settings.small or len(set(study.clusters.tolist())) < 2

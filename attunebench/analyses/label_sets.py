@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attunebench.analyses import base
 from attunebench.analyses.base import Settings, Subject, better, label_of, value_of
@@ -21,15 +22,15 @@ from attunebench.analyses.within import column_means
 from attunebench.constants import PANAS_ITEMS, Q2_OPTIONS, Q3_OPTIONS
 from attunebench.scores import GroundTruthEntry
 from attunebench.scores.table import ScoreTable
-from attunebench.statistics.agreement import Agreement, cohen_kappa, gwet_ac1, krippendorff_alpha, percent_agreement
-from attunebench.statistics.bootstrap import resample_weights
+from attunebench.statistics.agreement import cohen_kappa, gwet_ac1, krippendorff_alpha, percent_agreement
+from attunebench.statistics.bootstrap import Resampling, resample_weights
 from attunebench.statistics.correlation import FEWEST_MODELS, correlation_matrix
 from attunebench.statistics.ranks import competition_ranks
 
 METRICS = ("composite", "pairwise_accuracy")
 _DRAWS = 2000
 """Agreement sums tables of all labels in each resample; so many settle two digits."""
-_BRANCH_POINTS = "four branches (1–7)"
+_POINTS = "four branches (1–7)"
 
 
 class _Set(NamedTuple):
@@ -112,8 +113,8 @@ def _correlations(sets: Sequence[_Set], metrics: Sequence[str], settings: Settin
             values = np.stack([first.values(metric_id), other.values(metric_id)])
             small, cells = n < settings.small or models < FEWEST_MODELS, []
             for method in ("spearman", "kendall"):
-                how: dict[str, Any] = {"rng": settings.rng(f"label-sets {method}"), "level": settings.level}
-                found = correlation_matrix(values, sampling.weights, clusters=sampling.clusters, method=method, **how)
+                rng = settings.rng(f"label-sets {method}")
+                found = correlation_matrix(values, sampling.resampling, method=method, rng=rng)
                 cells.append(cell_of(found.rho[0, 1], found.low[0, 1], found.high[0, 1], small=small))
             best = {base.by_value(column_means(v), higher_is_better=better(metric_id))[0] for v in values}
             rows.append((name, label_of(metric_id), models, n, *cells, "yes" if len(best) == 1 else "no"))
@@ -145,7 +146,7 @@ _VALUES: Mapping[str, Sequence[Any]] = {
     "preferred reply": ("A", "B"),
     "Q2 clarity": Q2_OPTIONS,
     "Q3 fit": Q3_OPTIONS,
-    _BRANCH_POINTS: tuple(range(1, 8)),
+    _POINTS: tuple(range(1, 8)),
 }
 """Kind of label → its values."""
 
@@ -162,20 +163,21 @@ def _labels(fact: GroundTruthEntry) -> Iterator[tuple[str, Hashable, Any]]:
             yield from (("emotion tags", (number, item), item.casefold() in felt) for item in PANAS_ITEMS)
     yield "Q2 clarity", "q2", fact["wide"]["q2"]
     yield "Q3 fit", "q3", fact["wide"]["q3"]
-    yield from ((_BRANCH_POINTS, name, round(points)) for name, points in fact["wide"]["four_branch"].items())
+    yield from ((_POINTS, name, round(points)) for name, points in fact["wide"]["four_branch"].items())
 
 
 def _agreement(sets: Sequence[_Set], settings: Settings) -> tuple[list[Table], list[str]]:
     """A row for each set and kind of label that both hold; and on what they agree most and least."""
     rows = []
     for name, first, other in sets:
-        units: dict[str, list[tuple[int, Any, Any]]] = {kind: [] for kind in _VALUES}
+        units: dict[str, list[tuple[int, int, int]]] = {kind: [] for kind in _VALUES}
         for row, (mine, theirs) in enumerate(zip(first.truths(), other.truths(), strict=True)):
             there = {(kind, unit): label for kind, unit, label in (_labels(theirs) if theirs else ())}
             for kind, unit, label in _labels(mine) if mine else ():
-                if label in _VALUES[kind] and there.get((kind, unit)) in _VALUES[kind]:
-                    units[kind].append((row, label, there[kind, unit]))
-        rows += [(name, kind, *_agreed(first, kind, of, settings)) for kind, of in units.items() if of]
+                values, opposite = _VALUES[kind], there.get((kind, unit))
+                if label in values and opposite in values:
+                    units[kind].append((row, values.index(label), values.index(opposite)))
+        rows += [(name, kind, *_agreed(first, kind, np.array(of), settings)) for kind, of in units.items() if of]
     made = table(
         "agreement",
         "Do the labels agree?",
@@ -199,28 +201,24 @@ def _agreement(sets: Sequence[_Set], settings: Settings) -> tuple[list[Table], l
 
 
 def _agreed(
-    study: ScoreTable, kind: str, units: Sequence[tuple[int, Any, Any]], settings: Settings
+    study: ScoreTable, kind: str, units: NDArray[np.intp], settings: Settings
 ) -> tuple[int, int, Cell, Cell, Cell, Cell]:
     """Of labels given twice (conversation, label, label): number, conversations, percent, κ, AC1 and α."""
-    labels = _VALUES[kind]
-    rows, a, b = (list(part) for part in zip(*units, strict=True))
-    people, n = study.clusters[rows], len(set(rows))
-    small = n < settings.small or len(np.unique(people)) < 2
+    rows, ratings, size, ordered = units[:, 0], units[:, 1:].astype(np.float64), len(_VALUES[kind]), kind == _POINTS
+    people, n = study.clusters[rows], len(np.unique(rows))
     clusters = np.unique(people if settings.by_participant else rows, return_inverse=True)[1].reshape(-1)
     rng, resamples = settings.rng(f"label-sets {kind}"), min(settings.resamples, _DRAWS)
     draws = resample_weights(int(clusters.max()) + 1, resamples, rng)
-    doubt: dict[str, Any] = {"draws": draws, "clusters": clusters.astype(np.intp), "confidence": settings.level}
-    ordered = kind == _BRANCH_POINTS
-    ratings = np.array([[labels.index(one), labels.index(other)] for one, other in zip(a, b, strict=True)], dtype=float)
-
-    def cell(found: Agreement) -> Cell:
-        return cell_of(found.value, found.low, found.high, small=small)
-
-    return (
-        len(units),
-        n,
-        cell(percent_agreement(a, b, **doubt)),
-        cell(cohen_kappa(a, b, labels=labels, weights="quadratic" if ordered else None, **doubt)),
-        Cell(None) if ordered else cell(gwet_ac1(a, b, labels=labels, **doubt)),
-        cell(krippendorff_alpha(ratings, "interval" if ordered else "nominal", **doubt)),
+    resampling, (one, other) = Resampling(draws, clusters.astype(np.intp), settings.level), ratings.T
+    coefficients = (
+        percent_agreement(one, other, resampling),
+        cohen_kappa(one, other, size, quadratic=ordered, resampling=resampling),
+        None if ordered else gwet_ac1(one, other, size, resampling=resampling),
+        krippendorff_alpha(ratings, "interval" if ordered else "nominal", resampling),
     )
+    small = n < settings.small or len(np.unique(people)) < 2
+    percent, kappa, ac1, alpha = (
+        Cell(None) if found is None else cell_of(found.value, found.low, found.high, small=small)
+        for found in coefficients
+    )
+    return len(units), n, percent, kappa, ac1, alpha

@@ -1,123 +1,20 @@
 """Composite and Pairwise per model with intervals, tiers and the ranks a model could have had: how real is a ranking?
 
-Tests and tiers are those of `compare`; skill over the base rate stands beside them.
+The tables are those of `compare`.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
-from attunebench.analyses import base, verdicts
-from attunebench.analyses.base import Settings, Subject, digits_of, label_of, unit_of
-from attunebench.analyses.sampling import Sampling, cells_of, mean_over_models
-from attunebench.analyses.table import Analysis, Cell, Chart, Filled, Table, column, counts, known, ranks, table, words
-from attunebench.comparison.pairing import pair_columns, reach_warnings
-from attunebench.comparison.ranking import Ranking, p_best_column, ranking_sentence, tiers_of
-from attunebench.metrics.registry import REGISTRY, cards_of
-from attunebench.scores import BASE_RATE
-from attunebench.scores.references import standing
-from attunebench.scores.table import ScoreTable
+from attunebench.analyses.base import Subject, metrics_of, models_of
+from attunebench.analyses.table import Analysis
+from attunebench.comparison.leaderboard import leaderboard
+from attunebench.comparison.ranking import tiers_of
 
 METRICS = ("composite", "pairwise_accuracy")
-_OF_TAGS = ("emotion_f1", "emotion_va")
-"""Shown for the references beside the ranked metrics: empty answers alone already score on them."""
 
 
 def analyse(subject: Subject) -> Analysis:
-    """A table per metric in ranked order, one of how many pairs differ significantly, and the references."""
-    study, settings = base.models_of(subject, least=1), subject.settings
-    metrics = tuple(base.metrics_of(study, settings, METRICS))
-    rankings = [tiers_of(study, metric_id, settings) for metric_id in metrics]
-    tables = [_ranked(study, ranking, settings) for ranking in rankings]
-    tables += [_pairs(rankings, settings)] if len(study.groups) > 1 else []
-    tables += [_references(study, metrics, settings)] if study.references else []
-    out = len(study.ids) - len(rankings[0].conversations)
-    left_out = f"{verdicts.counted(out, 'conversation')} not scored for every model are left out of the ranking."
-    return Analysis(
-        tables=tuple(tables),
-        shows=" ".join(map(ranking_sentence, rankings)),
-        cannot="Models in one tier are not shown to be equal: these conversations are too few to distinguish them. "
-        "Other participants, or other weights of the pillars, can give another order.",
-        warnings=(*verdicts.comparability(study, metrics), *reach_warnings([r.pairs for r in rankings], settings)),
-        notes=(left_out,) if out else (),
-    )
-
-
-def _ranked(study: ScoreTable, ranking: Ranking, settings: Settings) -> Table:
-    metric_id, label, unit = ranking.metric_id, label_of(ranking.metric_id), unit_of(ranking.metric_id)
-    apart = zip(ranking.pairs.told_apart.sum(axis=1).tolist(), ranking.few.tolist(), strict=True)
-    shared, baseline = study.with_conversations(ranking.conversations), base.reference_of(study, BASE_RATE)
-    lines = {"chance": cards_of(study.rules)[metric_id].chance}
-    if baseline is not None and metric_id in baseline.values:
-        lines["base rate"] = known(mean_over_models(baseline.values[metric_id][None])[0])
-    return table(
-        metric_id,
-        label,
-        words("model", study.labels),
-        ranks("tier", ranking.tier_cells(), "", "Models of a tier do not differ significantly from its best."),
-        counts("n", ranking.n, "conversations"),
-        base.metric_column(metric_id, ranking.score_cells(), id="score"),
-        ranks("rank", ranking.rank_cells(), "", "By the mean; in brackets over resamples."),
-        p_best_column(cells_of(ranking.stability.p_best, small=ranking.few)),
-        counts("apart", [Cell(k, small=few) for k, few in apart], "differs from", "Other models that differ from it."),
-        *(_skill(shared, metric_id, settings) if shared.ids else []),
-        order=ranking.order,
-        caption=ranking.caption(settings),
-        chart=Chart(
-            *("intervals", "model", ("score",), label, "points of 100" if unit == "points" else unit),
-            lines={name: value for name, value in lines.items() if value is not None},
-        ),
-    )
-
-
-def _skill(shared: ScoreTable, metric_id: str, settings: Settings) -> list[Filled]:
-    """Skill over the base rate per model; no column where the scores have none for the metric."""
-    baseline, card = base.reference_of(shared, BASE_RATE), REGISTRY[metric_id]
-    if baseline is None or metric_id not in baseline.values:
-        return []
-    ceiling = card.high if base.better(metric_id) else card.low
-    cells = Sampling.of(shared, settings).skill_cells(shared.values(metric_id), baseline.values[metric_id], ceiling)
-    return [column("skill", cells, "", "share", "0 is the base rate, 1 the ceiling.", better=True)]
-
-
-def _pairs(rankings: list[Ranking], settings: Settings) -> Table:
-    def in_unit(ranking: Ranking, value: float) -> str:
-        points = " points" if unit_of(ranking.metric_id) == "points" and not np.isnan(value) else ""
-        return verdicts.number(value, digits_of(ranking.metric_id)) + points
-
-    spans = [np.ptp(one.mean[one.ranked]) if one.ranked else np.nan for one in rankings]
-    mde, corrected = ([in_unit(r, r.pairs.median(name)) for r in rankings] for name in ("mde", "mde_corrected"))
-    return table(
-        "told_apart",
-        "How much of the ranking is real",
-        words("metric", [label_of(ranking.metric_id) for ranking in rankings]),
-        counts("models", [len(ranking.ranked) for ranking in rankings]),
-        words("span", map(in_unit, rankings, spans), "", "Best minus worst."),
-        *pair_columns([ranking.pairs for ranking in rankings], settings),
-        words("mde", mde, "detectable", "Median over pairs."),
-        words("mde_corrected", corrected, "detectable, corrected"),
-        caption=f"Detectable: the smallest true difference found with {100 * settings.power:g} % power at α "
-        f"{settings.alpha:g}, or at α over the number of pairs.",
-    )
-
-
-def _references(study: ScoreTable, metrics: tuple[str, ...], settings: Settings) -> Table:
-    """What the references score on the same conversations, and the models on average; nothing here is ranked."""
-    columns = tuple(dict.fromkeys((*metrics, *_OF_TAGS)))
-    sampling, gap = Sampling.of(study, settings), np.full(len(study.ids), np.nan)
-    references = [standing(reference) for reference in study.references]
-    values = {one.label: [one.values.get(m, gap) for m in columns] for one in references}
-    values["mean over models"] = [mean_over_models(study.values(m)) for m in columns]
-    rows = [sampling.cells(np.stack(means, axis=1), of=columns) for means in values.values()]
-    return table(
-        "references",
-        "Without a model",
-        words("reference", values),
-        counts("n", [max(cell.n or 0 for cell in row) for row in rows], "conversations"),
-        *(
-            column(m, [row[i] for row in rows], label_of(m), unit_of(m), REGISTRY[m].meaning)
-            for i, m in enumerate(columns)
-        ),
-        caption=f"Made from the labels alone and not ranked. {verdicts.intervals_text(settings)}.",
-        notes=tuple(f"{one.label}: {one.meaning}" for one in references),
-    )
+    """The leaderboard of the models of a mode."""
+    study, settings = models_of(subject, least=1), subject.settings
+    metrics = metrics_of(study, settings, METRICS)
+    return leaderboard(study, [tiers_of(study, metric_id, settings) for metric_id in metrics], settings)

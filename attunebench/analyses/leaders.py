@@ -118,4 +118,4 @@ def _shows(study: ScoreTable, rankings: Mapping[str, Ranking], marks: Marks, mea
     taus = [row[places[0]] for row in means.rows if not row[places[0]].small]
     below, certain = sum(value_of(c) < 0 for c in taus), sum(c.high is not None and c.high < 0 for c in taus)
     models = f"{below} of {counted(len(study.groups), 'model')} {'has' if below == 1 else 'have'}"
-    return f"{sentence} {models} a negative mean τ, {certain} with the whole interval."
+    return f"{sentence} {models} a negative mean τ, with the whole interval below 0 for {certain}."

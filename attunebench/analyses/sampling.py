@@ -19,7 +19,8 @@ from attunebench.errors import UsageError
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores.table import ScoreTable
 from attunebench.statistics import bootstrap
-from attunebench.statistics.bootstrap import Counts, Estimates, Floats, Labels, skill
+from attunebench.statistics.bootstrap import Counts, Estimates, Floats, Labels, Resampling, skill
+from attunebench.statistics.bootstrap import ratio as ratio
 from attunebench.statistics.intervals import with_wilson, zero_inflated
 from attunebench.statistics.multiple import adjust, max_t
 from attunebench.statistics.paired import PairedTests, paired_tests
@@ -120,6 +121,11 @@ class Sampling:
         units = len(people) if clusters is None else int(clusters.max()) + 1
         return cls(_weights(units, settings.resamples, settings.seed), clusters, people, settings)
 
+    @property
+    def resampling(self) -> Resampling:
+        """The same for `statistics`."""
+        return Resampling(self.weights, self.clusters, self.settings.level)
+
     def estimate(self, values: Floats, *, of: str | Sequence[str] = "") -> Estimates:
         """Mean of each column of (conversations, columns), NaN a gap, with its interval.
 
@@ -127,10 +133,9 @@ class Sampling:
         conversations have the same value.
         """
         above, below = bootstrap.mean_as_ratio(values)
-        level, clusters = self.settings.level, self.clusters
-        found = bootstrap.estimate_ratios(above, below, self.weights, clusters=clusters, level=level)
+        found = bootstrap.estimate_ratios(above, below, self.resampling)
         shares = [bool(m) and REGISTRY[m].proportion for m in ([of] if isinstance(of, str) else of)]
-        return with_wilson(found, below, np.broadcast_to(shares, values.shape[1]), clusters, level)[0]
+        return with_wilson(found, below, np.broadcast_to(shares, values.shape[1]), self.resampling)[0]
 
     def small(self, values: Floats) -> NDArray[np.bool_]:
         """Columns with too few conversations, or a single participant, for a claim."""
@@ -159,9 +164,8 @@ class Sampling:
 
         `right`: these are right answers, with Wilson's interval where all conversations have the same rate.
         """
-        level, clusters = self.settings.level, self.clusters
-        found = bootstrap.estimate_ratios(above, below, self.weights, clusters=clusters, level=level)
-        found, _ = with_wilson(found, below, np.full(above.shape[1], right), clusters, level)
+        found = bootstrap.estimate_ratios(above, below, self.resampling)
+        found, _ = with_wilson(found, below, np.full(above.shape[1], right), self.resampling)
         small = self.small(np.where(below > 0, above, np.nan))
         return cells_of(found.value, found.low, found.high, found.n, small, drills)
 
@@ -171,14 +175,7 @@ class Sampling:
         `baseline` has an entry per conversation. A baseline at the ceiling leaves no skill.
         """
         sign = -1.0 if np.nanmean(np.append(baseline, ceiling)) > ceiling else 1.0
-        found = skill(
-            sign * values,
-            sign * baseline,
-            sign * ceiling,
-            self.weights,
-            clusters=self.clusters,
-            level=self.settings.level,
-        )
+        found = skill(sign * values, sign * baseline, sign * ceiling, self.resampling)
         return cells_of(found.value, found.low, found.high, found.n, self.small(values - baseline[:, None]))
 
     @property
@@ -219,13 +216,10 @@ class Sampling:
 
         Both are (conversations, models) without gaps. The interval is NaN under two conversations (participants).
         """
-        above, below = bootstrap.mean_as_ratio(np.concatenate([before, after], axis=1))
-        if self.clusters is not None:
-            above, below = (bootstrap.sum_by_cluster(part, self.clusters) for part in (above, below))
-        drawn = bootstrap.resampled_ratios(self.weights, above, below)
+        drawn = self.resampling.ratios(*bootstrap.mean_as_ratio(np.concatenate([before, after], axis=1)))
         one, other = (competition_ranks(part) for part in np.split(drawn, 2, axis=1))
         low, high = bootstrap.percentile_interval(one - other, self.settings.level, keep_constant=True)
-        if len(above) < 2:
+        if self.weights.shape[1] < 2:
             low = high = np.full(before.shape[1], np.nan)
         return competition_ranks(before.mean(axis=0)) - competition_ranks(after.mean(axis=0)), low, high
 
@@ -269,12 +263,6 @@ def cells_of(
 def mark_of(value: float, low: float, n: int, mark: str = "") -> str:
     """The mark of a value whose interval cannot be estimated, else the one that it has anyway."""
     return NOT_ESTIMABLE if n > 1 and np.isnan(low) and not np.isnan(value) else mark
-
-
-def ratio(above: Floats, below: Floats) -> Floats:
-    """Element by element; NaN where there is nothing below."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(below > 0, above / np.where(below > 0, below, 1.0), np.nan))
 
 
 def defined_mean(values: Floats, axis: int = -1) -> Floats:

@@ -33,7 +33,7 @@ def analyse(subject: Subject) -> Analysis:
     overall, small = estimate_rates(sampling, wins.sum(axis=2), met.sum(axis=2)), sampling.small(values)
     rates = cells_of(overall.value, overall.low, overall.high, overall.n, small)
     try:
-        ratings = resampled_ratings(wins, sampling.weights, clusters=sampling.clusters, level=settings.level)
+        ratings = resampled_ratings(wins, sampling.resampling)
         elo = cells_of(ratings.elo, ratings.low, ratings.high, small=small)
     except StatisticsError:
         elo = cells_of(np.full(size, np.nan), small=small)

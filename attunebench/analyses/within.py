@@ -247,9 +247,7 @@ def pairwise_right(study: ScoreTable) -> tuple[tuple[str, ...], Floats, Floats]:
 
 def estimate_rates(sampling: Sampling, above: Floats, below: Floats) -> Estimates:
     """Σ above / Σ below of each column of (conversations, columns) with its interval; n counts conversations."""
-    return bootstrap.estimate_ratios(
-        above, below, sampling.weights, clusters=sampling.clusters, level=sampling.settings.level
-    )
+    return bootstrap.estimate_ratios(above, below, sampling.resampling)
 
 
 def in_rows(cells: Sequence[Cell], width: int) -> list[list[Cell]]:

@@ -57,23 +57,19 @@ def compare(
         found = compared(study, settings, models=names, force=force)
     brief = is_brief(**shown)
     analyses = _without_pairs_of_other_modes(found) if brief else found.analyses
-    whole = [len(table.rows) for analysis in analyses for table in analysis.tables if table.id != "pairs"]
+    whole = [len(table.rows) for analysis in analyses for table in analysis.tables if not table.id.startswith("pairs_")]
     rows = max(_LEAST_ROWS, *whole)
     emit_analyses(analyses, **shown, rows=rows, rules=study.rules, protect=sources)
 
 
 def _without_pairs_of_other_modes(found: Comparison) -> tuple[Analysis, ...]:
     """What a screen shows first: in modes beside the first one the tiers, and where their pairs are to be had."""
-    first = next((mode for _, mode in found.rankings), None)
-    mode_of = dict(
-        zip((analysis.name for analysis in found.analyses[1:]), (m for _, m in found.rankings), strict=False)
-    )
+    others = list(dict.fromkeys(f"compare-{mode}" for _, mode in found.rankings))[1:]
     shown = []
     for analysis in found.analyses:
-        mode = mode_of.get(analysis.name, first)
-        if mode != first and analysis.tables:
-            note = f"The pairs: --mode {mode}, --all-rows or another --format."
-            kept = tuple(table for table in analysis.tables if table.id != "pairs")
+        if analysis.name in others and analysis.tables:
+            note = f"The pairs: --mode {analysis.name.removeprefix('compare-')}, --all-rows or another --format."
+            kept = tuple(table for table in analysis.tables if not table.id.startswith("pairs_"))
             analysis = replace(analysis, tables=kept, notes=(*analysis.notes, note))
         shown.append(analysis)
     return tuple(shown)

@@ -5,7 +5,7 @@ Knows how a pair is tested, not how it is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from attunebench.analyses.base import Settings
 from attunebench.analyses.sampling import beyond_reach, cells_of, corrected_p, pair_tests
-from attunebench.analyses.table import Cell, Filled, column, counts
+from attunebench.analyses.table import Cell
 from attunebench.analyses.verdicts import reach_text
 from attunebench.metrics.registry import metric
 from attunebench.scores.table import Group, ScoreTable
@@ -35,18 +35,12 @@ class PairTable:
     difference of this test alone, `mde_corrected` that at α/`tests`, the level that Holm's first claim has to reach.
     `told_apart` and `told_apart_raw`: corrected p and p at most α; False where a pair is `small` (too few
     conversations, a single participant, or too few units for any p to remain after correction). On the diagonal
-    everything is NaN, 0 or False. Counts of pairs: `of` all of them, `apart` and `apart_raw` significant ones.
-    `undecidable`: every pair is small, so that there can be no claim.
+    everything is NaN, 0 or False.
     """
 
     metric_id: str
     groups: tuple[Group, ...]
     alpha: float
-    tests: int
-    of: int
-    apart: int
-    apart_raw: int
-    undecidable: bool
     difference: Floats
     low: Floats
     high: Floats
@@ -61,16 +55,46 @@ class PairTable:
     told_apart_raw: Marks
     small: Marks
 
+    def once(self, name: str) -> NDArray[Any]:
+        """The entries of an array, each pair once."""
+        entries: NDArray[Any] = getattr(self, name)[np.triu_indices(len(self.groups), 1)]
+        return entries
+
+    @property
+    def of(self) -> int:
+        """The number of pairs."""
+        return len(self.once("p"))
+
+    @property
+    def tests(self) -> int:
+        """How many pairs could be tested."""
+        return int((~np.isnan(self.once("p"))).sum())
+
+    @property
+    def apart(self) -> int:
+        """How many pairs differ significantly."""
+        return int(self.once("told_apart").sum())
+
+    @property
+    def apart_raw(self) -> int:
+        """How many pairs have an uncorrected p of at most α."""
+        return int(self.once("told_apart_raw").sum())
+
+    @property
+    def undecidable(self) -> bool:
+        """Whether every pair is small, so that there can be no claim."""
+        return bool(self.once("small").all())
+
+    def median(self, name: str) -> float:
+        """Median of an array over the pairs; NaN where it is undefined for all."""
+        values = self.once(name)
+        return float(np.nanmedian(values)) if not np.isnan(values).all() else np.nan
+
     def cells(self, pairs: Iterable[tuple[int, int]]) -> list[Cell]:
         """A cell for a − b of each (a, b)."""
         at = tuple(np.array(list(pairs), dtype=np.intp).reshape(-1, 2).T)
         parts: list[Any] = [getattr(self, name)[at] for name in ("difference", "low", "high", "n", "small")]
         return cells_of(*parts, p=self.p[at], p_corrected=self.p_corrected[at])
-
-    def median(self, name: str) -> float:
-        """Median of an array over the pairs; NaN where it is undefined for all."""
-        values = getattr(self, name)
-        return float(np.nanmedian(values)) if not np.isnan(values).all() else np.nan
 
 
 def pairs(study: ScoreTable, metric_id: str, settings: Settings | None = None) -> PairTable:
@@ -84,41 +108,32 @@ def pairs(study: ScoreTable, metric_id: str, settings: Settings | None = None) -
     values = study.values(card.id)
     met = ~np.isnan(values).all(axis=1)
     people = np.unique(study.clusters[met], return_inverse=True)[1].reshape(-1).astype(np.intp)
-    return PairTable(
-        card.id,
-        study.groups,
-        settings.alpha,
-        *_tested(values[met].tobytes(), people.tobytes(), len(study.groups), settings),
-    )
+    arrays = _tested(values[met].tobytes(), people.tobytes(), len(study.groups), settings)
+    return PairTable(card.id, study.groups, settings.alpha, *arrays)
 
 
 @lru_cache(maxsize=32)  # several analyses test the same pairs
 def _tested(table: bytes, labels: bytes, size: int, settings: Settings) -> tuple[Any, ...]:
-    """What follows `alpha` in a `PairTable`, of values (conversations, groups) and the participants of the rows."""
+    """The arrays of a `PairTable`, of values (conversations, groups) and the participants of the rows."""
     people = np.frombuffer(labels, dtype=np.intp)
     values = np.frombuffer(table).reshape(len(people), size)
-    first, second = np.triu_indices(size, 1)
-    of = len(first)
-    if not of:  # nothing to test: a pair of nobody, which no entry of the table shows
-        values, first, second = np.full((0, 2), np.nan), np.array([0]), np.array([1])
+    at = first, second = np.triu_indices(size, 1)
     a, b = values[:, first], values[:, second]
     tests = pair_tests("pairs", a, b, settings, people if settings.by_participant else None)
-    p, count = corrected_p(tests, settings), int((~np.isnan(tests.p)).sum())
+    p = corrected_p(tests, settings)
     participants = np.array([len(np.unique(people[column])) for column in ~np.isnan(a - b).T], dtype=np.int64)
     small = (tests.n < settings.small) | (participants < 2) | beyond_reach(tests.least, settings)
-    mde = minimum_detectable_effect(tests.se, 1, alpha=settings.alpha / max(count, 1), power=settings.power)
+    level = settings.alpha / max(int((~np.isnan(tests.p)).sum()), 1)
+    mde = minimum_detectable_effect(tests.se, alpha=level, power=settings.power)
 
     def square(above: Any, below: Any = None) -> Any:
         matrix = np.full((size, size), np.nan if above.dtype == np.float64 else 0, dtype=above.dtype)
-        if of:
-            matrix[first, second], matrix[second, first] = above, above if below is None else below
+        matrix[at], matrix.T[at] = above, above if below is None else below
         matrix.flags.writeable = False
         return matrix
 
-    with np.errstate(invalid="ignore"):
-        apart, apart_raw = ((each <= settings.alpha) & ~small for each in (p, tests.p))
+    apart, apart_raw = ((each <= settings.alpha) & ~small for each in (p, tests.p))
     return (
-        *(count, of, int(apart.sum()), int(apart_raw.sum()), bool(small[:of].all())),
         *(square(tests.difference, -tests.difference), square(tests.low, -tests.high)),
         square(tests.high, -tests.low),
         *map(square, (tests.p, p, tests.least, tests.n, participants, tests.mde, mde, apart, apart_raw, small)),
@@ -127,17 +142,4 @@ def _tested(table: bytes, labels: bytes, size: int, settings: Settings) -> tuple
 
 def reach_warnings(tables: Iterable[PairTable], settings: Settings) -> tuple[str, ...]:
     """`reach_text` of each table, every sentence once."""
-    above = (table.least[np.triu_indices(len(table.groups), 1)] for table in tables)
-    return tuple(dict.fromkeys(one for least in above for one in reach_text(least, settings)))
-
-
-def pair_columns(tables: Sequence[PairTable], settings: Settings, *, better: bool | None = None) -> list[Filled]:
-    """How many pairs there are in each table, and how many of them differ significantly, raw and corrected."""
-    raw = [Cell(one.apart_raw, small=one.undecidable) for one in tables]
-    corrected = [Cell(one.apart, small=one.undecidable) for one in tables]
-    meaning = f"After correction ({settings.correction}) over the pairs."
-    return [
-        counts("pairs", [one.of for one in tables]),
-        column("raw", raw, "differ", "count", f"p at most {settings.alpha:g}.", better=better),
-        column("corrected", corrected, "differ, corrected", "count", meaning, better=better),
-    ]
+    return tuple(dict.fromkeys(text for table in tables for text in reach_text(table.once("least"), settings)))

@@ -1,26 +1,25 @@
-"""Groups in tiers: which do not differ significantly, where each could stand had other conversations been drawn, and
-how a ranking by the Composite moves with the weights of its pillars.
+"""Groups in tiers: which do not differ significantly, which rank each could have had with other conversations, and how
+a ranking by the Composite changes with the weights of its pillars.
 
-Ranks over the conversations that were scored for all groups.
+Ranks are over the conversations that were scored for all groups.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from attunebench.analyses.base import Settings, better, by_value, digits_of, drill_to, label_of, unit_of
 from attunebench.analyses.sampling import Sampling, cells_of
-from attunebench.analyses.table import Cell, Filled, column
+from attunebench.analyses.table import Cell, Filled, column, counts
 from attunebench.analyses.verdicts import correction_text, counted, intervals_text, listed, number, sample_text
 from attunebench.comparison.pairing import Counts, Marks, PairTable, pairs
 from attunebench.metrics.composite import PILLAR_WEIGHTS
 from attunebench.metrics.registry import metric
 from attunebench.scores.table import Group, ScoreTable
-from attunebench.statistics.bootstrap import Floats
+from attunebench.statistics.bootstrap import Floats, ratio
 from attunebench.statistics.ranks import RankStability, WeightSensitivity, rank_stability, tiers, weight_sensitivity
 
 
@@ -28,28 +27,48 @@ from attunebench.statistics.ranks import RankStability, WeightSensitivity, rank_
 class Ranking:
     """Groups in tiers by one metric; arrays have an entry for each of `groups`, NaN where one has no value.
 
-    `tiers` holds positions in `groups`, best tier and best group first; `tier` is the number of each group's tier from
-    1. They follow from `pairs` (which differ significantly) and the order of `mean`. `mean`, its interval and
-    `stability` (ranks over resamples, P(best), P(a above b)) are over the `conversations` that were scored for every
-    group, of `participants` people; `sample` says so for captions. `small`: these are too few for a claim; then all
-    stand in one tier. `order` has all positions, best mean first, those without a value last.
+    `tiers` holds positions in `groups`, best tier and best group first. They follow from `pairs` (which differ
+    significantly) and the order of `mean`. `mean`, its interval and `stability` (ranks over resamples, P(best), P(a
+    above b)) are over `study`: the conversations that were scored for every group. `small`: these are too few for a
+    claim; then all stand in one tier. `order` has all positions, best mean first, those without a value last. A single
+    group with a value has neither tier nor rank.
     """
 
     metric_id: str
-    groups: tuple[Group, ...]
+    study: ScoreTable
     pairs: PairTable
     tiers: tuple[tuple[int, ...], ...]
-    tier: Floats
     mean: Floats
     low: Floats
     high: Floats
     n: Counts
     stability: RankStability
     order: tuple[int, ...]
-    conversations: tuple[str, ...]
-    participants: int
-    sample: str
     small: bool
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        return self.study.groups
+
+    @property
+    def conversations(self) -> tuple[str, ...]:
+        return self.study.ids
+
+    @property
+    def participants(self) -> int:
+        """How many people the conversations are of."""
+        return len(set(self.study.clusters.tolist()))
+
+    @property
+    def sample(self) -> str:
+        """The conversations and their participants, for captions."""
+        return sample_text(self.study)
+
+    @property
+    def tier(self) -> Floats:
+        """The number of each group's tier, from 1."""
+        numbers = {i: float(place) for place, members in enumerate(self.tiers, start=1) for i in members}
+        return np.array([numbers.get(i, np.nan) for i in range(len(self.groups))])
 
     @property
     def ranked(self) -> list[int]:
@@ -71,19 +90,28 @@ class Ranking:
         return cells_of(self.stability.rank, self.stability.low, self.stability.high, small=self.few)
 
     def tier_cells(self) -> list[Cell]:
-        """The number of each group's tier."""
-        return cells_of(self.tier, small=self.few)
+        """The number of each group's tier; undefined where there is too little for a claim."""
+        return cells_of(np.where(self.small, np.nan, self.tier))
 
     def caption(self, settings: Settings) -> str:
         """What is ranked, and how intervals and tests were made."""
         tests = correction_text(settings, f"{self.pairs.tests} pairs")
         return f"{self.sample}, scored for every model. {intervals_text(settings)}; {tests}."
 
-
-def p_best_column(values: Iterable[Any]) -> Filled:
-    """How often each group is first."""
-    meaning = "Share of resamples in which it is first."
-    return column("p_best", values, "P(best)", "share", meaning, better=True, digits=2)
+    def sentence(self) -> str:
+        """How many pairs differ significantly, and which models are in the top tier."""
+        pairs, ranked = self.pairs, self.ranked
+        head = f"{label_of(self.metric_id)} ({self.groups[0].mode}):"
+        if len(ranked) < 2 or not pairs.tests:
+            return f"{head} nothing to rank, {counted(len(ranked), 'model')} with a value in common."
+        span = number(abs(self.mean[ranked[0]] - self.mean[ranked[-1]]), digits_of(self.metric_id))
+        head += f" {len(ranked)} models span {span}{' points' if unit_of(self.metric_id) == 'points' else ''}"
+        if self.small:
+            return f"{head} over {self.sample}, too few for a claim."
+        differ = f"{counted(pairs.of, 'pair')} {'differs' if pairs.of == 1 else 'differ'} significantly"
+        top = [self.groups[i].label for i in self.tiers[0]]
+        tier = "one tier holds all" if len(self.tiers) == 1 else f"the top tier is {listed(top)}"
+        return f"{head}; {pairs.apart} of {differ} ({pairs.apart_raw} uncorrected); {tier}."
 
 
 def tiers_of(study: ScoreTable, metric_id: str, settings: Settings | None = None) -> Ranking:
@@ -100,22 +128,20 @@ def tiers_of(study: ScoreTable, metric_id: str, settings: Settings | None = None
         values = np.full((1, len(study.groups)), np.nan)
         sampling = Sampling(np.ones((1, 1), dtype=np.uint16), None, np.zeros(1, dtype=np.intp), settings)
     found = sampling.estimate(values, of=metric_id)
-    stability = rank_stability(
-        values, sampling.weights, clusters=sampling.clusters, level=settings.level, higher_is_better=higher
-    )
-    together = tiers(found.value, table.told_apart, higher_is_better=higher)
-    tier = np.full(len(study.groups), np.nan)
-    for position, members in enumerate(together, start=1):
-        tier[members] = position
-    people = len(set(common.clusters.tolist()))
-    few = len(common.ids) < settings.small or people < 2
+    alone = (~np.isnan(found.value)).sum() < 2
+    ranked, means = (np.full_like(part, np.nan) if alone else part for part in (values, found.value))
+    few = len(common.ids) < settings.small or len(set(common.clusters.tolist())) < 2
     return Ranking(
-        *(metric_id, study.groups, table, tuple(map(tuple, together)), tier),
-        *(found.value, found.low, found.high, found.n, stability),
+        metric_id,
+        common,
+        table,
+        tuple(map(tuple, tiers(means, table.told_apart, higher_is_better=higher))),
+        mean=found.value,
+        low=found.low,
+        high=found.high,
+        n=found.n,
+        stability=rank_stability(ranked, sampling.resampling, higher_is_better=higher),
         order=tuple(by_value(found.value, higher_is_better=higher)),
-        conversations=common.ids,
-        participants=people,
-        sample=sample_text(common),
         small=few or (table.tests > 0 and table.undecidable),
     )
 
@@ -126,20 +152,17 @@ def scored_for_all(study: ScoreTable) -> ScoreTable:
     return study.with_conversations([i for i, row in zip(study.ids, scored, strict=True) if len(row) and row.all()])
 
 
-def ranking_sentence(ranking: Ranking) -> str:
-    """How many pairs differ significantly, and which models are in the top tier."""
-    pairs, ranked = ranking.pairs, ranking.ranked
-    head = f"{label_of(ranking.metric_id)} ({ranking.groups[0].mode}):"
-    if len(ranked) < 2 or not pairs.tests:
-        return f"{head} nothing to rank, {counted(len(ranked), 'model')} with a value in common."
-    span = number(abs(ranking.mean[ranked[0]] - ranking.mean[ranked[-1]]), digits_of(ranking.metric_id))
-    head += f" {len(ranked)} models span {span}{' points' if unit_of(ranking.metric_id) == 'points' else ''}"
-    if ranking.small:
-        return f"{head} over {ranking.sample}, too few for a claim."
-    differ = f"{counted(pairs.of, 'pair')} {'differs' if pairs.of == 1 else 'differ'} significantly"
-    top = [ranking.groups[i].label for i in ranking.tiers[0]]
-    tier = "one tier holds all" if len(ranking.tiers) == 1 else f"the top tier is {listed(top)}"
-    return f"{head}; {pairs.apart} of {differ} ({pairs.apart_raw} uncorrected); {tier}."
+def pair_columns(tables: Sequence[PairTable], settings: Settings, *, better: bool | None = None) -> list[Filled]:
+    """How many pairs there are in each table, and how many of them differ significantly, raw and corrected."""
+    raw, corrected = (
+        [Cell(getattr(one, name), small=one.undecidable) for one in tables] for name in ("apart_raw", "apart")
+    )
+    meaning = f"After correction ({settings.correction}) over the pairs."
+    return [
+        counts("pairs", [one.of for one in tables]),
+        column("raw", raw, "differ", "count", f"p at most {settings.alpha:g}.", better=better),
+        column("corrected", corrected, "differ, corrected", "count", meaning, better=better),
+    ]
 
 
 def weight_effects(study: ScoreTable, settings: Settings | None = None) -> WeightSensitivity:
@@ -150,9 +173,8 @@ def weight_effects(study: ScoreTable, settings: Settings | None = None) -> Weigh
     """
     settings, common = settings or Settings(), scored_for_all(study)
     cube = np.stack([common.values(pillar) for pillar in PILLAR_WEIGHTS], axis=-1)
-    complete: Marks = np.asarray(~np.isnan(cube).any(axis=-1))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = np.where(complete[..., None], cube, 0.0).sum(axis=0) / complete.sum(axis=0)[:, None]
+    complete = ~np.isnan(cube).any(axis=-1, keepdims=True)
+    means = ratio(np.where(complete, cube, 0.0).sum(axis=0), complete.sum(axis=0))
     return weight_sensitivity(
         means, list(PILLAR_WEIGHTS.values()), rng=settings.rng("weights"), draws=settings.resamples
     )

@@ -15,44 +15,45 @@ import numpy as np
 
 from attunebench.analyses.base import Settings
 from attunebench.analyses.sampling import mean_of
-from attunebench.analyses.table import Cell, Filled, Table, column, counts, known, table, words
+from attunebench.analyses.table import Cell, Filled, Table, cell_of, column, counts, table, words
 from attunebench.analyses.verdicts import intervals_text, listed
 from attunebench.judges.ballots import Ballots, Draft
 from attunebench.protocol.calls import RATINGS
 from attunebench.results.schema import is_same
 from attunebench.statistics import agreement
 from attunebench.statistics.agreement import Agreement, Scale
-from attunebench.statistics.bootstrap import Floats, Labels, resample_weights
+from attunebench.statistics.bootstrap import Floats, Labels, Resampling, resample_weights
 from attunebench.statistics.rank_tests import spearman
 
 _DRAWS = 2000
 """Agreement sums tables of all ratings in each resample; so many settle two digits."""
 _CODES = {"yes": 1.0, "no": 0.0}
-_BINARY = tuple(sorted(_CODES.values()))
 _PAIR = (words("judge"), words("other", label="other judge"))
 _OF_CONVERSATIONS = counts("conversations", (), "n", "Conversations that they are from.")
 
 
 class Items(NamedTuple):
-    """What judges were asked: `values` (items, judges), NaN not answered; of which conversation and group each is."""
+    """What judges were asked, of one kind or several: `values` (kinds, items, judges), NaN not answered; and of which
+    conversation and group each item is."""
 
     values: Floats
     rows: Labels
     groups: Labels
 
     @classmethod
-    def of(cls, drafts: Sequence[Draft], values: list[Any], judges: int) -> Items:
-        """An item for each of these drafts."""
+    def of(cls, drafts: Sequence[Draft], values: list[Any], judges: int, kinds: int) -> Items:
+        """An item for each of these drafts, of each judge a value of each kind."""
         rows, groups = (np.array([getattr(d, name) for d in drafts], dtype=np.intp) for name in ("row", "group"))
-        return cls(np.array(values, dtype=np.float64).reshape(len(drafts), judges), rows, groups)
+        table = np.array(values, dtype=np.float64).reshape(len(drafts), judges, kinds)
+        return cls(np.moveaxis(table, 2, 0), rows, groups)
 
 
-def ratings_of(ballots: Ballots) -> dict[str, Items]:
-    """Dimension → its ratings, an item for each draft that anybody rated."""
+def ratings_of(ballots: Ballots) -> Items:
+    """The ratings in each dimension, an item for each draft that anybody rated."""
     drafts = [draft for draft in ballots.drafts if any(vote.ratings for vote in draft.votes.values())]
     given = [[d.votes[judge].ratings if judge in d.votes else {} for judge in ballots.judges] for d in drafts]
-    count = len(ballots.judges)
-    return {name: Items.of(drafts, [[one.get(name) for one in each] for each in given], count) for name in RATINGS}
+    values = [[[one.get(name) for name in RATINGS] for one in each] for each in given]
+    return Items.of(drafts, values, len(ballots.judges), len(RATINGS))
 
 
 def answers_of(ballots: Ballots) -> Items:
@@ -63,7 +64,7 @@ def answers_of(ballots: Ballots) -> Items:
         for question in dict.fromkeys(question for answers in given for question in answers):
             drafts.append(draft)
             values.append([_CODES.get(answers.get(question, "")) for answers in given])
-    return Items.of(drafts, values, len(ballots.judges))
+    return Items.of(drafts, values, len(ballots.judges), 1)
 
 
 class Agreeing:
@@ -75,138 +76,133 @@ class Agreeing:
         self.clusters = ballots.people if settings.by_participant else np.arange(len(ballots.ids), dtype=np.intp)
         units = int(self.clusters.max()) + 1
         self.draws = resample_weights(units, self.settings.resamples, settings.rng("judges agree"))
+        self.how = intervals_text(self.settings)
 
-    def cell(self, coefficient: Callable[..., Agreement], rows: Labels, there: Any, *values: Any, **more: Any) -> Cell:
+    def cell(self, coefficient: Callable[..., Agreement], rows: Labels, there: Any, *values: Any) -> Cell:
         """A coefficient of these values with its interval; `rows` are their conversations, `there` those that count."""
-        clusters = self.clusters[rows]
-        # The last ones may have no item here; they would add nothing to the sums of a resample.
-        draws = self.draws[:, : clusters.max(initial=-1) + 1]
-        found = coefficient(*values, **more, draws=draws, clusters=clusters, confidence=self.settings.level)
+        found = coefficient(*values, resampling=Resampling(self.draws, self.clusters[rows], self.settings.level))
         chosen = np.unique(rows[there])
         few = len(chosen) < self.settings.small or len(np.unique(self.ballots.people[chosen])) < 2
-        return Cell(known(found.value), known(found.low), known(found.high), small=bool(few) and found.n > 0)
+        return cell_of(found.value, found.low, found.high, small=bool(few) and found.n > 0)
 
-    def pairs(
-        self, rows: Labels, sides: Callable[[list[int]], Floats], *coefficients: Callable[..., Agreement]
-    ) -> Iterator[list[Any]]:
-        """A row for each two judges: who, of how many items and conversations, the coefficients, and their means."""
+    def pairs(self, items: Items, *coefficients: Callable[..., Agreement]) -> Iterator[list[Any]]:
+        """A row for each two judges: who, of how many items and conversations, the coefficients, and their means.
+
+        Of several kinds the mean over those that both judges gave counts.
+        """
+        rows = items.rows
         for pair in combinations(range(len(self.ballots.judges)), 2):
-            a, b = values = sides(list(pair))
-            both = ~np.isnan(values).any(axis=0)
+            given = items.values[:, :, pair]
+            given[np.isnan(given).any(axis=2)] = np.nan
+            a, b = values = mean_of(list(given)).T
+            both = ~np.isnan(a)
             means = values[:, both].mean(axis=1) if both.any() else (None, None)
             cells = [self.cell(coefficient, rows, both, a, b) for coefficient in coefficients]
             names = [self.ballots.judges[judge] for judge in pair]
             yield [*names, int(both.sum()), len(np.unique(rows[both])), *cells, *means]
+
+    def tables(self) -> list[Table]:
+        """All tables that have something to say."""
+        made = (self._answers(), self._ratings(), self._alpha(), self._family())
+        return [table for table in made if table.rows]
+
+    def _answers(self) -> Table:
+        """Every pair of judges on the yes/no questions."""
+        kappa, ac1 = (partial(one, labels=len(_CODES)) for one in (agreement.cohen_kappa, agreement.gwet_ac1))
+        return table(
+            "answers",
+            "Do judges see the same in a draft?",
+            *_PAIR,
+            counts("answers", (), "", "Yes/no answers about drafts that both gave."),
+            _OF_CONVERSATIONS,
+            column("same", (), "agree", "share", "Share of the answers that are the same.", better=True),
+            _coefficient("kappa", "Cohen κ", "Beyond chance; low where one answer dominates."),
+            _coefficient("ac1", "Gwet AC1", "Beyond chance, and stable where one answer dominates."),
+            column("yes_one", (), "yes of the one", "share", "Share of yes among the answers of the first judge."),
+            column("yes_other", (), "of the other", "share", "Share of yes among the answers of the second judge."),
+            rows=self.pairs(self.answers, agreement.percent_agreement, kappa, ac1),
+            caption=f"Over the drafts of all models and modes; {self.how}.",
+        )
+
+    def _ratings(self) -> Table:
+        """Every pair of judges on the ratings: per draft the mean of the dimensions that both rated."""
+        pairs = self.pairs(self.ratings, spearman, agreement.mean_difference)
+        return table(
+            "marks",
+            "Do judges rate drafts alike?",
+            *_PAIR,
+            counts("drafts", (), "", "Drafts that both rated."),
+            _OF_CONVERSATIONS,
+            _coefficient("spearman", "Spearman ρ", "Whether both put the drafts in the same order."),
+            column("difference", meaning="First judge minus second, in points of 1–7.", digits=2),
+            rows=[row[:-2] for row in pairs],
+            caption="A draft's rating is the mean of the dimensions that both judges rated, 1–7; over the drafts of "
+            f"all models and modes; {self.how}.",
+        )
+
+    def _alpha(self) -> Table:
+        """Krippendorff's α over all judges at once."""
+        ratings, rows_of = self.ratings.values, self.ratings.rows
+        kinds: list[tuple[str, Floats, Labels, Scale]] = [
+            ("yes/no questions", self.answers.values[0], self.answers.rows, "nominal"),
+            ("ratings", ratings.reshape(-1, ratings.shape[2]), np.tile(rows_of, len(ratings)), "interval"),
+            *((name.replace("_", " "), one, rows_of, "interval") for name, one in zip(RATINGS, ratings, strict=True)),
+        ]
+        rows = []
+        for name, values, of, level in kinds:
+            given = ~np.isnan(values)
+            pairable = given.sum(axis=1) > 1
+            alpha = self.cell(partial(agreement.krippendorff_alpha, level=level), of, pairable, values)
+            judges = given[pairable].any(axis=0).sum()
+            rows.append((name, judges, pairable.sum(), len(np.unique(of[pairable])), alpha))
+        return table(
+            "alpha",
+            "Do all judges agree?",
+            words("kind", label="about"),
+            counts("judges"),
+            counts("units", (), "items", "Questions about, or ratings of, a draft that two judges or more gave."),
+            _OF_CONVERSATIONS,
+            _coefficient("alpha", "Krippendorff α", "1 is full agreement, 0 chance."),
+            rows=rows,
+            caption=f"Nominal α for yes/no, interval α for ratings; {self.how}.",
+        )
+
+    def _family(self) -> Table:
+        """How much more than the other judges each judge gives its own family, and the others; a row for each judge
+        that has models of its family and others."""
+        ballots, rows = self.ballots, []
+        ratings, of, groups = self.ratings
+        for place, judge in enumerate(ballots.judges):
+            own = np.array([own_family(judge, model) for _, model, _ in ballots.groups], dtype=bool)
+            others = mean_of(list(np.moveaxis(np.delete(ratings, place, axis=2), 2, 0)))
+            margin = mean_of(list(ratings[..., place] - others))
+            row: list[Any] = [judge, listed(list(dict.fromkeys(np.array(ballots.labels)[own].tolist())))]
+            for side in (own[groups], ~own[groups]):
+                inside = np.where(side, margin, np.nan)
+                there = ~np.isnan(inside)
+                row += [there.sum(), self.cell(agreement.mean_difference, of, there, inside, np.zeros_like(inside))]
+            if row[2] and row[4]:
+                rows.append(row)
+        return table(
+            "family",
+            "Do judges favour their own family?",
+            words("judge"),
+            words("models", label="of its family"),
+            counts("own_drafts", (), "drafts"),
+            column("own", (), "own family", meaning="Its rating minus the others' mean, points of 1–7.", digits=2),
+            counts("other_drafts", (), "drafts"),
+            column("other", (), "other models", meaning="The same for models of other families.", digits=2),
+            rows=rows,
+            caption="How much higher the judge rates a draft than the other judges of the same draft do. Families are "
+            f"recognised only by equal model names or an equal vendor before the “/”; {self.how}.",
+        )
 
 
 def _coefficient(id: str, label: str, meaning: str) -> Filled:
     return column(id, (), label, meaning=meaning, better=True, digits=2)
 
 
-def answers_table(found: Agreeing) -> Table:
-    """Every pair of judges on the yes/no questions."""
-    kappa, ac1 = (partial(one, labels=_BINARY) for one in (agreement.cohen_kappa, agreement.gwet_ac1))
-    items, same = found.answers, agreement.percent_agreement
-    return table(
-        "answers",
-        "Do judges see the same in a draft?",
-        *_PAIR,
-        counts("answers", (), "", "Yes/no answers about drafts that both gave."),
-        _OF_CONVERSATIONS,
-        column("same", (), "agree", "share", "Share of the answers that are the same.", better=True),
-        _coefficient("kappa", "Cohen κ", "Beyond chance; low where one answer dominates."),
-        _coefficient("ac1", "Gwet AC1", "Beyond chance, and stable where one answer dominates."),
-        column("yes_one", (), "yes of the one", "share", "Share of yes among the answers of the first judge."),
-        column("yes_other", (), "of the other", "share", "Share of yes among the answers of the second judge."),
-        rows=found.pairs(items.rows, lambda pair: items.values[:, pair].T, same, kappa, ac1),
-        caption=f"Over the drafts of all models and modes; {intervals_text(found.settings)}.",
-    )
-
-
-def ratings_table(found: Agreeing) -> Table:
-    """Every pair of judges on the ratings: per draft the mean of the dimensions that both rated."""
-
-    def sides(pair: list[int]) -> Floats:
-        both = np.stack([items.values[:, pair] for items in found.ratings.values()])
-        both[np.isnan(both).any(axis=2)] = np.nan
-        return np.asarray(mean_of(list(both)).T)
-
-    rows = found.ratings[RATINGS[0]].rows
-    pairs = found.pairs(rows, sides, spearman, agreement.mean_difference)
-    return table(
-        "marks",
-        "Do judges rate drafts alike?",
-        *_PAIR,
-        counts("drafts", (), "", "Drafts that both rated."),
-        _OF_CONVERSATIONS,
-        _coefficient("spearman", "Spearman ρ", "Whether both put the drafts in the same order."),
-        column("difference", meaning="First judge minus second, in points of 1–7.", digits=2),
-        rows=[row[:-2] for row in pairs],
-        caption="A draft's rating is the mean of the dimensions that both judges rated, 1–7; over the drafts of all "
-        f"models and modes; {intervals_text(found.settings)}.",
-    )
-
-
-def alpha_table(found: Agreeing) -> Table:
-    """Krippendorff's α over all judges at once."""
-    everything = Items(*map(np.concatenate, zip(*found.ratings.values(), strict=True)))
-    kinds: list[tuple[str, Items, Scale]] = [("yes/no questions", found.answers, "nominal")]
-    kinds += [("ratings", everything, "interval")]
-    kinds += [(name.replace("_", " "), items, "interval") for name, items in found.ratings.items()]
-    rows = []
-    for name, items, level in kinds:
-        given = ~np.isnan(items.values)
-        pairable = given.sum(axis=1) > 1
-        alpha = found.cell(agreement.krippendorff_alpha, items.rows, pairable, items.values, level=level)
-        judges = given[pairable].any(axis=0).sum()
-        rows.append((name, judges, pairable.sum(), len(np.unique(items.rows[pairable])), alpha))
-    return table(
-        "alpha",
-        "Do all judges agree?",
-        words("kind", label="about"),
-        counts("judges"),
-        counts("units", (), "items", "Questions about, or ratings of, a draft that two judges or more gave."),
-        _OF_CONVERSATIONS,
-        _coefficient("alpha", "Krippendorff α", "1 is full agreement, 0 chance."),
-        rows=rows,
-        caption=f"Nominal α for yes/no, interval α for ratings; {intervals_text(found.settings)}.",
-    )
-
-
 def own_family(judge: str, model: str) -> bool:
     """Whether the names say that judge and model are one model, or of one vendor ("vendor/…"); no names are guessed."""
     vendors = {name.strip().lower().partition("/")[0] if "/" in name else None for name in (judge, model)}
     return is_same(model, judge) or is_same(judge, model) or (len(vendors) == 1 and None not in vendors)
-
-
-def family_table(found: Agreeing) -> Table:
-    """How much more than the other judges each judge gives its own family, and the others; a row for each judge that
-    has models of its family and others."""
-    ballots, rows = found.ballots, []
-    _, of, groups = found.ratings[RATINGS[0]]
-    ratings = np.stack([items.values for items in found.ratings.values()])
-    for place, judge in enumerate(ballots.judges):
-        own = np.array([own_family(judge, model) for _, model, _ in ballots.groups], dtype=bool)
-        others = mean_of(list(np.moveaxis(np.delete(ratings, place, axis=2), 2, 0)))
-        margin = mean_of(list(ratings[..., place] - others))
-        row: list[Any] = [judge, listed(list(dict.fromkeys(np.array(ballots.labels)[own].tolist())))]
-        for side in (own[groups], ~own[groups]):
-            there = side & ~np.isnan(margin)
-            inside = np.where(side, margin, np.nan)
-            row += [there.sum(), found.cell(agreement.mean_difference, of, there, inside, np.zeros_like(inside))]
-        if row[2] and row[4]:
-            rows.append(row)
-    return table(
-        "family",
-        "Do judges favour their own family?",
-        words("judge"),
-        words("models", label="of its family"),
-        counts("own_drafts", (), "drafts"),
-        column("own", (), "own family", meaning="Its rating minus the mean of the others', points of 1–7.", digits=2),
-        counts("other_drafts", (), "drafts"),
-        column("other", (), "other models", meaning="The same for models of other families.", digits=2),
-        rows=rows,
-        caption="How much higher the judge rates a draft than the other judges of the same draft do. Families are "
-        "recognised only by equal model names or an equal vendor before the “/”; "
-        f"{intervals_text(found.settings)}.",
-    )

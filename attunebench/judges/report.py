@@ -17,7 +17,7 @@ from attunebench.analyses.base import Settings, by_value, metric_column, value_o
 from attunebench.analyses.sampling import Sampling
 from attunebench.analyses.table import Analysis, Cell, Filled, Table, column, counts, table, words
 from attunebench.analyses.verdicts import counted, intervals_text, listed, small_text, with_interval
-from attunebench.judges.agreement import Agreeing, alpha_table, answers_table, family_table, ratings_table
+from attunebench.judges.agreement import Agreeing
 from attunebench.judges.ballots import METRICS, Ballots
 from attunebench.metrics.registry import REGISTRY
 from attunebench.statistics.bootstrap import Floats, resample_weights
@@ -55,25 +55,22 @@ def judge_report(
 
 def _agreement(ballots: Ballots, settings: Settings) -> Analysis:
     about = Analysis("judge-agreement", "Agreement of judges", "Do judges agree about the same drafts?")
-    if not any(draft.votes for draft in ballots.drafts):
-        return replace(about, missing=_NONE)
-    if len(ballots.judges) < 2:
-        return replace(about, missing=_ONE)
-    agreeing = Agreeing(ballots, settings)
-    alpha = alpha_table(agreeing)
+    if not any(draft.votes for draft in ballots.drafts) or len(ballots.judges) < 2:
+        return replace(about, missing=_ONE if any(draft.votes for draft in ballots.drafts) else _NONE)
+    tables = Agreeing(ballots, settings).tables()
+    alpha = next(table for table in tables if table.id == "alpha")
     shown = [
         f"α {with_interval(cell, 2)} on the {kind.value} ({counted(int(value_of(n)), 'item')}"
         f"{', too few conversations for a claim' if cell.small else ''})"
         for kind, _, n, _, cell in alpha.rows[:2]
         if cell.value is not None
     ]
-    tables = (answers_table(agreeing), ratings_table(agreeing), alpha, family_table(agreeing))
     return replace(
         about,
         shows=f"All judges together reach {' and '.join(shown)}." if shown else "No item was answered by two judges.",
         cannot="That judges agree does not make them right: models trained alike err alike. And where one answer "
         "dominates κ and α are low however often judges agree; AC1 and the share of equal answers stand beside them.",
-        tables=tuple(shown for shown in tables if shown.rows),
+        tables=tuple(tables),
         notes=(small_text(settings),),
     )
 
@@ -106,16 +103,16 @@ def _panels(ballots: Ballots, added: Sequence[str], before: Ballots | None, sett
     panels: list[tuple[str, tuple[str, ...], Ballots]] = [(judge, (judge,), ballots) for judge in everybody]
     reference = None
     if before is not None and before.judges:
+        reference = len(panels)
         panels.append((f"before: {listed(before.judges)}", before.judges, before))
-        reference = len(panels) - 1
     elif 0 < len(earlier) < len(everybody):
         # One judge who was there before is not shown a second time.
         panels = [panel for panel in panels if panel[1] != earlier]
+        reference = len(panels)
         panels.append((f"before: {listed(earlier)}", earlier, ballots))
-        reference = len(panels) - 1
     if len(everybody) > 1:
+        reference = len(panels) if reference is None else reference
         panels.append((f"all: {listed(everybody)}", everybody, ballots))
-        reference = len(panels) - 1 if reference is None else reference
     values = {m: [votes.values(m, judges, ballots) for _, judges, votes in panels] for m in METRICS}
     clusters = ballots.people if settings.by_participant else None
     units = len(ballots.people) if clusters is None else int(clusters.max()) + 1
@@ -146,7 +143,7 @@ def _scores_table(panels: _Panels) -> tuple[Table, str]:
     labels, modes = ballots.labels, [mode for *_, mode in ballots.groups]
     groups = sorted(range(len(labels)), key=lambda group: (modes[group], labels[group]))
     rows = [(group, place) for group in groups for place in range(len(panels.labels))]
-    filled, said = list[Filled](), list[str]()
+    filled, differences = list[Filled](), list[str]()
     for metric, values in panels.values.items():
         cells = [sampling.cells(by_panel) for by_panel in values]
         filled.append(metric_column(metric, [cells[place][group] for group, place in rows]))
@@ -161,7 +158,7 @@ def _scores_table(panels: _Panels) -> tuple[Table, str]:
         if usable:
             most = max(usable, key=lambda i: abs(value_of(moved[i])))
             who = f"{labels[rows[most][0]]}, {modes[rows[most][0]]}, by {panels.name(rows[most][1])}"
-            said.append(f"{REGISTRY[metric].label} {with_interval(moved[most], sign=True)} ({who})")
+            differences.append(f"{REGISTRY[metric].label} {with_interval(moved[most], sign=True)} ({who})")
     shown = table(
         "scores",
         "Judged scores by who judges",
@@ -175,7 +172,7 @@ def _scores_table(panels: _Panels) -> tuple[Table, str]:
     )
     if at is None:
         return shown, f"{panels.labels[0]} is the only judge."
-    return shown, f"Largest differences from {panels.name(at)}: {'; '.join(said)}." if said else ""
+    return shown, f"Largest differences from {panels.name(at)}: {'; '.join(differences)}." if differences else ""
 
 
 def _orders_table(panels: _Panels) -> tuple[Table, str]:
@@ -197,11 +194,11 @@ def _orders_table(panels: _Panels) -> tuple[Table, str]:
         "significant where the interval of the difference leaves out 0 both times, with opposite signs.",
     )
     compared = [row for row in rows if row[5] is not None]
-    reversed_ = [f"{row[0]} by {row[2].partition(':')[0]} ({row[1]})" for row in compared if row[5]]
-    if not reversed_:
+    turned = [f"{row[0]} by {row[2].partition(':')[0]} ({row[1]})" for row in compared if row[5]]
+    if not turned:
         return shown, "The order of models is the same whoever judges." if compared else ""
     sure = sum(row[6] for row in compared) or "none"
-    return shown, f"The order of models differs for {listed(reversed_)}; {sure} of the reversals significantly."
+    return shown, f"The order of models differs for {listed(turned)}; {sure} of the reversals significantly."
 
 
 def _orders(panels: _Panels) -> Iterator[tuple[Any, ...]]:
@@ -229,10 +226,8 @@ def _order(values: Floats, labels: Sequence[str], sampling: Sampling) -> tuple[s
     found = sampling.estimate(values[:, first] - values[:, second])
     # A difference that is the same in all conversations has no interval, and every resample repeats it.
     repeated = np.isnan(found.low) & (found.n > 1) & (sampling.weights.shape[1] > 1) & (found.value != 0)
-    with np.errstate(invalid="ignore"):
-        clear = (found.low > 0) | (found.high < 0) | repeated
     ordered = by_value(ranks, higher_is_better=False)
     text = labels[ordered[0]]
     for before, i in pairwise(ordered):
         text += f" {'=' if ranks[i] == ranks[before] else '>'} {labels[i]}"
-    return text, np.sign(ranks[second] - ranks[first]), np.asarray(clear)
+    return text, np.sign(ranks[second] - ranks[first]), (found.low > 0) | (found.high < 0) | repeated

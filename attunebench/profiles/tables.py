@@ -19,6 +19,7 @@ from attunebench.analyses.verdicts import counted, listed, tested_text, with_int
 from attunebench.profiles.scoring import Item, Scale, Scored
 from attunebench.statistics.bootstrap import (
     Floats,
+    Resampling,
     mean_as_ratio,
     percentile_interval,
     resample_weights,
@@ -125,7 +126,7 @@ class _Chance(Sampling):
         rng = self.settings.rng(f"{NAME}/{scale.id}")
         draws = resample_weights(max(1, int(rated.sum())), self.settings.resamples, rng)
         truth, given = (sums[rated, side] / n[rated] for side in (1, 2))
-        found = spearman(truth, given, draws=draws, confidence=self.settings.level)
+        found = spearman(truth, given, Resampling(draws, None, self.settings.level))
         small = 0 < found.n < self.settings.small
         return Cell(known(found.value), known(found.low), known(found.high), n=found.n, small=small)
 

@@ -38,7 +38,7 @@ def skill_section(study: ScoreTable, groups: Sequence[Group], against: str, chos
             continue
         sign = 1.0 if card.higher_is_better else -1.0
         values, baseline, ceiling = (sign * side for side in (values, baseline, _ceiling(study, card)))
-        made = skill(values, baseline, ceiling, sampling.weights, clusters=sampling.clusters)
+        made = skill(values, baseline, ceiling, sampling.resampling)
         cells = cells_of(made.value, made.low, made.high, made.n)
         by_key = {group.key: cell for group, cell in zip(study.groups, cells, strict=True)}
         shown = tuple(by_key.get(group.key, Cell(None)) for group in groups)

@@ -89,13 +89,14 @@ class Resampling:
             return {name: {"mean": None, "n": 0, "se": None, "ci_low": None, "ci_high": None} for name in ids}
         above, below, clusters = columns
         weights = self.weights(len(above) if clusters is None else int(clusters.max()) + 1)
-        found = bootstrap.estimate_ratios(above, below, weights, clusters=clusters)
+        resampling = bootstrap.Resampling(weights, clusters)
+        found = bootstrap.estimate_ratios(above, below, resampling)
         proportions = np.array([card.proportion for card in ids.values()])
-        found, wilson = with_wilson(found, below, proportions, clusters)
+        found, wilson = with_wilson(found, below, proportions, resampling)
         low, high = found.low, found.high
         methods = np.where(wilson, "wilson", "")
         if self.ci == "bca":
-            bca = bca_ratios(above, below, weights, clusters=clusters)
+            bca = bca_ratios(above, below, resampling)
             corrected = ~np.isnan(low) & ~np.isnan(bca.low)
             low, high = np.where(corrected, bca.low, low), np.where(corrected, bca.high, high)
             named = np.where(corrected, np.where(bca.fell_back, "percentile", "bca"), "")

@@ -171,7 +171,7 @@ def _rows(
     p, least, se = (np.where(asked, of, np.nan) for of in (contrast.p, contrast.least, contrast.se))
     corrected = adjust(p, plain_correction(settings))
     alpha = settings.alpha / max(1, int((~np.isnan(p)).sum()))
-    mde = minimum_detectable_effect(se, 1, alpha=alpha, power=settings.power)
+    mde = minimum_detectable_effect(se, alpha=alpha, power=settings.power)
     differences = within.contrast_cells(study, contrast, values, sides.inside, everybody, settings, corrected)
     means = [Sampling.of(sides.side(mask), settings).cells(values[mask]) for mask in masks]
     rows = []

@@ -231,7 +231,9 @@ def _beside(sides: Sides, families: Sequence[Family], settings: Settings) -> Ana
         begun,
         tables=tables,
         shows=" ".join(_sentences(sides, [rows for _, rows in contrasts], between, settings)),
-        cannot="The absence of a difference: a non-significant difference may still be as large as the MDE.",
+        cannot="The absence of a difference: a non-significant difference may still be as large as the MDE."
+        if any(map(tests_in, of_tables))
+        else "Whether the two differ: nothing is tested on so few.",
         warnings=tuple(dict.fromkeys(sentence for found in reach for sentence in found)),
         notes=(*_notes(sides, settings), *legend(tables)),
     )

@@ -1,33 +1,19 @@
 """How far raters agree beyond chance: two judges, a judge and a person, several annotators.
 
-Works on plain arrays, one row per unit that was rated. Gaps (None or NaN) are ratings that were not given and never
-count as disagreement. Every coefficient is a function of sums over units, so that resampling units (or clusters of
-them) needs no second pass over the ratings.
+One row per unit that was rated, NaN a rating that was not given, which never counts as disagreement. Every coefficient
+is a function of sums over units, so that resampling units (or clusters of them) needs no second pass over the ratings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from attunebench.statistics.bootstrap import (
-    Counts,
-    Floats,
-    Labels,
-    estimate_ratios,
-    mean_as_ratio,
-    percentile_interval,
-    sum_by_cluster,
-)
+from attunebench.statistics.bootstrap import Floats, Resampling, parts_of, percentile_interval, ratio
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-Given = Sequence[Hashable] | NDArray[Any]
 Scale = Literal["nominal", "interval"]
 
 _CHUNK_CELLS = 4_000_000
@@ -38,7 +24,7 @@ class Agreement:
     """A coefficient, at most 1 (or a mean difference); NaN is undefined. `n` counts the units with two ratings or more,
     `clusters` theirs.
 
-    `low` and `high` are a percentile interval over units or clusters, NaN where no draws were given or `clusters` < 2.
+    `low` and `high` are a percentile interval, NaN without a resampling or where `clusters` < 2.
     """
 
     value: float
@@ -48,181 +34,107 @@ class Agreement:
     clusters: int
 
 
-class Doubt(TypedDict, total=False):
-    """What a coefficient takes for its interval; without `draws` it has none.
-
-    `draws` come from `resample_weights` for the number of units, gaps included, or of clusters (labels 0 … k − 1).
-    """
-
-    draws: Counts
-    clusters: Labels
-    confidence: float
-
-
-def percent_agreement(a: Given, b: Given, **doubt: Unpack[Doubt]) -> Agreement:
+def percent_agreement(a: Floats, b: Floats, resampling: Resampling | None = None) -> Agreement:
     """Share of the units with both ratings on which the two raters say the same, in [0, 1]."""
-    labels = list(dict.fromkeys(label for side in (a, b) for label in _plain(side) if not _gap(label)))
-    return _summarised(_cross_table(a, b, labels), _share_of_same, **doubt)
+    return _mean_of_both(a, b, np.equal(a, b).astype(np.float64), resampling)
+
+
+def mean_difference(a: Floats, b: Floats, resampling: Resampling | None = None) -> Agreement:
+    """Mean of a − b over the units that both rated. A cluster of many units counts for more than one of few."""
+    return _mean_of_both(a, b, a - b, resampling)
 
 
 def cohen_kappa(
-    a: Given,
-    b: Given,
-    *,
-    labels: Sequence[Hashable],
-    weights: Literal["linear", "quadratic"] | None = None,
-    **doubt: Unpack[Doubt],
+    a: Floats, b: Floats, labels: int, *, quadratic: bool = False, resampling: Resampling | None = None
 ) -> Agreement:
     """Agreement beyond that of two raters with these habits who rate at random, in [−1, 1].
 
-    `labels` are all possible ratings, in order where `weights` count a far miss more than a near one. NaN where both
-    raters say one and the same thing throughout. Where one label dominates, κ is low however well the raters agree:
-    see `gwet_ac1`. Source: spec 07; Cohen 1960, 1968.
+    Ratings are the numbers 0 … `labels` − 1; with `quadratic` weights, where these are in order, a far miss counts more
+    than a near one. NaN where both raters say one and the same thing throughout. Where one label dominates, κ is low
+    however well the raters agree: see `gwet_ac1`. Source: spec 07; Cohen 1960, 1968.
     """
-    steps = np.abs(np.subtract.outer(np.arange(len(labels)), np.arange(len(labels)))).astype(np.float64)
-    penalty = {None: np.sign(steps), "linear": steps, "quadratic": steps**2}[weights]
+    steps = np.abs(np.subtract.outer(np.arange(labels), np.arange(labels))).astype(np.float64)
+    penalty = steps**2 if quadratic else np.sign(steps)
 
     def kappa(tables: Floats) -> Floats:
         expected = tables.sum(axis=2)[:, :, None] * tables.sum(axis=1)[:, None, :]
-        return _one_minus(
-            (tables * penalty).sum(axis=(1, 2)) * tables.sum(axis=(1, 2)), (expected * penalty).sum(axis=(1, 2))
-        )
+        missed, by_chance = ((table * penalty).sum(axis=(1, 2)) for table in (tables, expected))
+        return 1 - ratio(missed * tables.sum(axis=(1, 2)), by_chance)
 
-    return _summarised(_cross_table(a, b, labels), kappa, **doubt)
+    return _summarised(_cross_table(a, b, labels), kappa, resampling)
 
 
-def gwet_ac1(a: Given, b: Given, *, labels: Sequence[Hashable], **doubt: Unpack[Doubt]) -> Agreement:
+def gwet_ac1(a: Floats, b: Floats, labels: int, *, resampling: Resampling | None = None) -> Agreement:
     """Agreement beyond chance that does not collapse where one label dominates (a "yes" to nearly everything).
 
-    Chance is taken as Σ π(1 − π)/(q − 1) over the q ≥ 2 possible `labels` with π the mean share of each, so it is
-    small for skewed ratings. Only units with both ratings count. Source: spec 07; Gwet 2008.
+    Ratings are the numbers 0 … `labels` − 1. Chance is taken as Σ π(1 − π)/(q − 1) over the q ≥ 2 labels with π the
+    mean share of each, so it is small for skewed ratings. Source: spec 07; Gwet 2008.
     """
-    if len(labels) < 2:
+    if labels < 2:
         raise ValueError("AC1 needs at least two possible labels")
 
     def ac1(tables: Floats) -> Floats:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            shares = tables / tables.sum(axis=(1, 2), keepdims=True)
+        shares = ratio(tables, tables.sum(axis=(1, 2), keepdims=True))
         habits = (shares.sum(axis=1) + shares.sum(axis=2)) / 2
-        chance = (habits * (1 - habits)).sum(axis=1) / (len(labels) - 1)
-        return np.asarray((_share_of_same(tables) - chance) / (1 - chance))
+        chance = (habits * (1 - habits)).sum(axis=1) / (labels - 1)
+        return np.asarray((np.trace(shares, axis1=1, axis2=2) - chance) / (1 - chance))
 
-    return _summarised(_cross_table(a, b, labels), ac1, **doubt)
+    return _summarised(_cross_table(a, b, labels), ac1, resampling)
 
 
-def krippendorff_alpha(table: Floats, level: Scale = "nominal", **doubt: Unpack[Doubt]) -> Agreement:
+def krippendorff_alpha(table: Floats, level: Scale = "nominal", resampling: Resampling | None = None) -> Agreement:
     """1 − observed / expected disagreement among any number of raters, at most 1; 0 is chance.
 
-    `table` is (units, raters), NaN a rating that was not given; units with a single rating do not count. `level` is the
-    level of measurement: how far apart two ratings are. NaN where all ratings are the same. Source: spec 07;
-    Krippendorff, Content Analysis (2018), ch. 12.
+    `table` is (units, raters); units with a single rating do not count. `level` is the level of measurement: how far
+    apart two ratings are. NaN where all ratings are the same. Source: spec 07; Krippendorff, Content Analysis (2018),
+    ch. 12.
     """
-    pairable = (~np.isnan(table)).sum(axis=1) > 1
-    known = table[pairable]
-    parts = _squared_distances(known) if level == "interval" else _coincidences(known)
-    cells = np.zeros((len(table), *parts.shape[1:]))
-    cells[pairable] = parts
-    return _summarised(cells, _interval_alpha if level == "interval" else _nominal_alpha, **doubt)
+    known = ~np.isnan(table)
+    known &= known.sum(axis=1, keepdims=True) > 1
+    n = known.sum(axis=1).astype(np.float64)
+    # Disagreement is squared distance: of numbers, or of points each of which lies on an axis of its own.
+    if level == "interval":
+        points = (table - np.min(table, where=known, initial=np.inf))[..., None]
+    else:
+        points = (table[..., None] == np.unique(table[known])).astype(np.float64)
+    points = np.where(known[..., None], points, 0.0)
+    sums, squares = points.sum(axis=1), (points**2).sum(axis=(1, 2))
+    observed = np.nan_to_num(ratio(n * squares - (sums**2).sum(axis=1), n - 1))
+
+    def alpha(parts: Floats) -> Floats:
+        n, squares, observed = parts[:, :3].T
+        return 1 - ratio(observed * (n - 1), n * squares - (parts[:, 3:] ** 2).sum(axis=1))
+
+    return _summarised(np.column_stack([n, squares, observed, sums]), alpha, resampling)
 
 
-def mean_difference(a: Floats, b: Floats, *, draws: Counts, clusters: Labels, confidence: float = 0.95) -> Agreement:
-    """Mean of a − b over the units that both rated (NaN a gap); `draws` come from `resample_weights` for the clusters.
-
-    `clusters` labels the units 0 … k − 1. A unit counts once, so that a cluster of many units counts for more than one
-    of few.
-    """
-    differences = (a - b)[:, None]
-    found = estimate_ratios(*mean_as_ratio(differences), draws, clusters=clusters, level=confidence)
-    known = ~np.isnan(differences[:, 0])
-    groups = len(np.unique(clusters[known]))
-    return Agreement(float(found.value[0]), float(found.low[0]), float(found.high[0]), int(found.n[0]), groups)
+def _mean_of_both(a: Floats, b: Floats, values: Floats, resampling: Resampling | None) -> Agreement:
+    """The mean of the values over the units that both rated."""
+    both = ~np.isnan(a + b)
+    cells = np.stack([np.where(both, values, 0.0), both], axis=1)
+    return _summarised(cells, lambda sums: ratio(sums[:, 0], sums[:, 1]), resampling)
 
 
-def _plain(side: Given) -> list[Hashable]:
-    return list(side.tolist() if isinstance(side, np.ndarray) else side)
-
-
-def _gap(label: Hashable) -> bool:
-    return label is None or label != label
-
-
-def _cross_table(a: Given, b: Given, labels: Sequence[Hashable]) -> Floats:
+def _cross_table(a: Floats, b: Floats, labels: int) -> Floats:
     """Per unit a table with a 1 where the two ratings meet, all 0 where one is missing: (units, labels, labels)."""
-    index = {label: number for number, label in enumerate(labels)}
-    left, right = _plain(a), _plain(b)
-    if len(left) != len(right):
-        raise ValueError(f"{len(left)} ratings cannot be compared with {len(right)}")
-    unknown = sorted({repr(label) for label in (*left, *right) if not _gap(label) and label not in index})
-    if unknown:
-        raise ValueError(f"ratings that are no possible labels: {', '.join(unknown)}")
-    cells = np.zeros((len(left), len(labels), len(labels)))
-    for unit, (one, other) in enumerate(zip(left, right, strict=True)):
-        if not _gap(one) and not _gap(other):
-            cells[unit, index[one], index[other]] = 1
+    cells = np.zeros((len(a), labels, labels))
+    both = np.flatnonzero(~np.isnan(a + b))
+    cells[both, a[both].astype(np.intp), b[both].astype(np.intp)] = 1
     return cells
 
 
-def _summarised(
-    cells: Floats,
-    coefficient: Callable[[Floats], Floats],
-    draws: Counts | None = None,
-    clusters: Labels | None = None,
-    confidence: float = 0.95,
-) -> Agreement:
+def _summarised(cells: Floats, coefficient: Callable[[Floats], Floats], resampling: Resampling | None) -> Agreement:
     """The coefficient of the summed cells (units, …), and its interval from resampled sums."""
     counted = np.asarray(cells.any(axis=tuple(range(1, cells.ndim))))
     n = int(counted.sum())
-    groups = n if clusters is None else len(np.unique(clusters[counted]))
+    groups = n if resampling is None or resampling.clusters is None else len(np.unique(resampling.clusters[counted]))
     value = float(coefficient(cells.sum(axis=0, keepdims=True))[0])
-    if draws is None or groups < 2:
+    if resampling is None or groups < 2:
         return Agreement(value, np.nan, np.nan, n, groups)
-    flat = sum_by_cluster(cells.reshape(len(cells), -1), clusters)
-    size = max(1, _CHUNK_CELLS // max(1, flat.shape[1]))
-    samples = np.concatenate(
-        [
-            coefficient((draws[start : start + size].astype(np.float64) @ flat).reshape(-1, *cells.shape[1:]))
-            for start in range(0, len(draws), size)
-        ]
-    )
-    low, high = percentile_interval(samples[:, None], confidence)
+    flat, weights = resampling.sums(cells.reshape(len(cells), -1)), resampling.weights
+    samples = [
+        coefficient((weights[part].astype(np.float64) @ flat).reshape(-1, *cells.shape[1:]))
+        for part in parts_of(len(weights), flat.shape[1], _CHUNK_CELLS)
+    ]
+    low, high = percentile_interval(np.concatenate(samples)[:, None], resampling.level)
     return Agreement(value, float(low[0]), float(high[0]), n, groups)
-
-
-def _share_of_same(tables: Floats) -> Floats:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.trace(tables, axis1=1, axis2=2) / tables.sum(axis=(1, 2)))
-
-
-def _one_minus(observed: Floats, expected: Floats) -> Floats:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(1 - observed / np.where(expected > 0, expected, np.nan))
-
-
-def _coincidences(table: Floats) -> Floats:
-    """Per unit how often each value meets each other one among its raters, over raters − 1: (units, values, values)."""
-    values = np.unique(table[~np.isnan(table)])
-    counts = (table[:, :, None] == values).sum(axis=1).astype(np.float64)
-    pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(len(values))
-    return np.asarray(pairs / (counts.sum(axis=1) - 1)[:, None, None])
-
-
-def _nominal_alpha(coincidences: Floats) -> Floats:
-    totals = coincidences.sum(axis=2)
-    n, agreed = totals.sum(axis=1), np.trace(coincidences, axis1=1, axis2=2)
-    return _one_minus((n - agreed) * (n - 1), n**2 - (totals**2).sum(axis=1))
-
-
-def _squared_distances(table: Floats) -> Floats:
-    """Per unit ratings, their sum, their squares' sum, and squared distances between them over raters − 1: (units, 4).
-
-    Values may be many, so no table of values is made.
-    """
-    known = ~np.isnan(table)
-    shifted = np.where(known, table - (table[known].min() if known.any() else 0.0), 0.0)
-    n, sums, squares = known.sum(axis=1).astype(np.float64), shifted.sum(axis=1), (shifted**2).sum(axis=1)
-    return np.stack([n, sums, squares, 2 * (n * squares - sums**2) / (n - 1)], axis=1)
-
-
-def _interval_alpha(parts: Floats) -> Floats:
-    n, sums, squares, observed = parts.T
-    return _one_minus(observed * (n - 1), 2 * (n * squares - sums**2))

@@ -1,8 +1,6 @@
-"""Bootstrap over rows of plain arrays: one weight matrix, shared by all columns.
+"""Bootstrap over rows of plain arrays (conversations), or over clusters of them: one weight matrix for all columns.
 
-Rows are conversations, columns are quantities. Every estimate is a ratio of two sums: a mean of values with gaps is the
-sum of the defined values over their number, a rate over calls is a sum of counts over a sum of counts. Chance comes in
-as `rng` alone. Rows may be resampled in clusters.
+Every estimate is a ratio of two sums: a mean of values with gaps is the sum of the defined ones over their number.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.uint16] | NDArray[np.float64]
@@ -40,6 +38,30 @@ class Estimates:
     se: Floats
     low: Floats
     high: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Resampling:
+    """How often each unit, a row or a whole cluster of rows, is drawn in each resample; and the level of intervals.
+
+    `weights` (resamples, units) are those of `resample_weights`; `clusters` labels the rows 0 … units − 1.
+    """
+
+    weights: Counts
+    clusters: Labels | None = None
+    level: float = 0.95
+
+    def sums(self, values: Floats) -> Floats:
+        """Sums over the rows of each unit: (units, …) from (rows, …)."""
+        return sum_by_cluster(values, self.clusters, self.weights.shape[1])
+
+    def ratios(self, numerators: Floats, denominators: Floats) -> Floats:
+        """`resampled_ratios` of columns of rows."""
+        return resampled_ratios(self.weights, self.sums(numerators), self.sums(denominators))
+
+    def defined(self, denominators: Floats) -> NDArray[np.int64]:
+        """In how many units each column is defined."""
+        return _defined(denominators, self.clusters)
 
 
 Draw = Callable[[int, int, np.random.Generator], NDArray[Any]]
@@ -80,7 +102,7 @@ def resample_weights(units: int, resamples: int, rng: np.random.Generator) -> Co
     if not 1 <= units <= np.iinfo(np.uint16).max:
         raise ValueError(f"cannot resample {units} units; 1 to 65,535 are possible")
     weights = np.empty((resamples, units), dtype=np.uint16)
-    for rows in _chunks(resamples, units):
+    for rows in parts_of(resamples, units):
         size = rows.stop - rows.start
         drawn = rng.integers(0, units, size=(size, units)) + np.arange(size)[:, None] * units
         weights[rows] = np.bincount(drawn.ravel(), minlength=size * units).reshape(size, units)
@@ -95,7 +117,7 @@ def resampled_ratios(weights: Counts, numerators: Floats, denominators: Floats) 
     if (denominators != distinct).any():
         distinct, which = np.unique(denominators, axis=1, return_inverse=True)
     with np.errstate(invalid="ignore", divide="ignore"):
-        for rows in _chunks(*weights.shape):
+        for rows in parts_of(*weights.shape):
             drawn = weights[rows].astype(np.float64, copy=False)
             below = drawn @ distinct
             below[below <= 0] = np.nan
@@ -108,7 +130,7 @@ def percentile_interval(samples: Floats, level: float = 0.95, *, keep_constant: 
     """The central `level` of each column's samples, NaN among them left out; NaN for a column without any sample.
 
     An interval of one value is NaN: where nothing varies, resampling says nothing about doubt. `keep_constant` keeps
-    it, for places in a ranking and the like, which need not vary.
+    it, for ranks and the like, which need not vary.
     """
     ends = np.array([(1 - level) / 2, (1 + level) / 2])
     columns = np.array(samples.T, order="C")  # a copy, which the quantiles may put in another order
@@ -126,19 +148,19 @@ def percentile_interval(samples: Floats, level: float = 0.95, *, keep_constant: 
     return bounds[0], bounds[1]
 
 
-def ratio_intervals(
-    weights: Counts, numerators: Floats, denominators: Floats, level: float = 0.95
-) -> tuple[Floats, Floats]:
-    """`percentile_interval` of `resampled_ratios`, some columns at a time: the memory does not grow with their number.
+def ratio_intervals(numerators: Floats, denominators: Floats, resampling: Resampling) -> tuple[Floats, Floats]:
+    """`percentile_interval` of resampled ratios; NaN for a column defined in a single unit.
 
-    Columns may be the pairs of hundreds of models.
+    Some columns at a time: they may be the pairs of hundreds of models.
     """
+    above, below = resampling.sums(numerators), resampling.sums(denominators)
     bounds = np.empty((2, numerators.shape[1]))
-    size = max(1, _BLOCK_CELLS // len(weights))
+    size = max(1, _BLOCK_CELLS // len(resampling.weights))
     for start in range(0, bounds.shape[1], size):
         block = slice(start, start + size)
-        samples = resampled_ratios(weights, numerators[:, block], denominators[:, block])
-        bounds[:, block] = percentile_interval(samples, level)
+        samples = resampled_ratios(resampling.weights, above[:, block], below[:, block])
+        bounds[:, block] = percentile_interval(samples, resampling.level)
+    bounds[:, (below > 0).sum(axis=0) < 2] = np.nan
     return bounds[0], bounds[1]
 
 
@@ -149,77 +171,57 @@ def standard_errors(numerators: Floats, denominators: Floats, clusters: Labels |
     clusters √(Σ_c (Σ_{i in c} e_i)²)/Σd.
     """
     n = _defined(denominators, clusters)
-    sums = denominators.sum(axis=0)
+    residuals = numerators - ratio_of_sums(numerators, denominators) * denominators
     with np.errstate(invalid="ignore", divide="ignore"):
-        residuals = numerators - numerators.sum(axis=0) / sums * denominators
         if clusters is None:
             spread = (residuals**2).sum(axis=0) * n / (n - 1)
         else:
             spread = (sum_by_cluster(residuals, clusters) ** 2).sum(axis=0)
-        return np.where(n > 1, np.sqrt(spread) / sums, np.nan)
+        return np.where(n > 1, np.sqrt(spread) / denominators.sum(axis=0), np.nan)
 
 
-def estimate_ratios(
-    numerators: Floats,
-    denominators: Floats,
-    weights: Counts,
-    *,
-    clusters: Labels | None = None,
-    level: float = 0.95,
-) -> Estimates:
+def estimate_ratios(numerators: Floats, denominators: Floats, resampling: Resampling) -> Estimates:
     """Each column's ratio of sums with its standard error and percentile interval.
 
-    `weights` come from `resample_weights` for the number of rows, or of clusters (labels 0 … k − 1, none left out). A
-    column that is defined in a single row or cluster, or has one value in all of them, has no interval: neither says
-    anything about its spread.
+    A column that is defined in a single unit, or has one value in all of them, has no interval.
     """
-    n = (denominators > 0).sum(axis=0)
-    value = ratio_of_sums(numerators, denominators)
-    se = standard_errors(numerators, denominators, clusters)
-    sums, counts = sum_by_cluster(numerators, clusters), sum_by_cluster(denominators, clusters)
-    low, high = ratio_intervals(weights, sums, counts, level)
-    single = _defined(denominators, clusters) < 2
-    low[single] = high[single] = np.nan
-    return Estimates(value, n, se, low, high)
+    return Estimates(
+        ratio_of_sums(numerators, denominators),
+        (denominators > 0).sum(axis=0),
+        standard_errors(numerators, denominators, resampling.clusters),
+        *ratio_intervals(numerators, denominators, resampling),
+    )
 
 
-def skill(
-    scores: Floats,
-    baseline: Floats,
-    ceiling: Floats | float,
-    weights: Counts,
-    *,
-    clusters: Labels | None = None,
-    level: float = 0.95,
-) -> Estimates:
+def skill(scores: Floats, baseline: Floats, ceiling: Floats | float, resampling: Resampling) -> Estimates:
     """(mean score − mean baseline) / (mean ceiling − mean baseline) over the rows in common: 0 baseline, 1 ceiling.
 
     `scores`: (rows, columns); `baseline` and `ceiling`: (rows,), (rows, columns) or, for a ceiling, one number. A ratio
-    of means, since a mean of ratios is ruled by rows with little room; below 0 is worse than the baseline. `weights`
-    come from `resample_weights` for the number of rows, or of clusters (labels 0 … k − 1). NaN where the
-    means of ceiling and baseline are equal or the wrong way round; resamples in which they are do not count. No
-    interval under two rows (clusters) with room. Source: spec 4 (baselines), our choice.
+    of means, since a mean of ratios is ruled by rows with little room. NaN where the means of ceiling and baseline are
+    equal or the wrong way round; resamples in which they are do not count. Source: spec 4 (baselines), our choice.
     """
-    below = np.broadcast_to(_columns(baseline), scores.shape)
-    above = np.broadcast_to(_columns(np.asarray(ceiling, dtype=np.float64)), scores.shape)
-    defined = ~(np.isnan(scores) | np.isnan(below) | np.isnan(above))
+    below, above = (
+        np.broadcast_to(np.reshape(side, (len(scores), -1)) if np.ndim(side) else side, scores.shape)
+        for side in (baseline, ceiling)
+    )
+    defined = ~np.isnan(scores + below + above)
     gained, room = np.where(defined, scores - below, 0.0), np.where(defined, above - below, 0.0)
-    found = estimate_ratios(gained, room, weights, clusters=clusters, level=level)
-    n = defined.sum(axis=0)
+    found, n = estimate_ratios(gained, room, resampling), defined.sum(axis=0)
     none = room.sum(axis=0) <= 1e-12 * np.maximum(n, 1)
     for part in (found.value, found.se, found.low, found.high):
         part[none] = np.nan
     return replace(found, n=n)
 
 
-def _columns(values: Floats) -> Floats:
-    return values[:, None] if values.ndim == 1 else values
+def ratio(above: ArrayLike, below: ArrayLike) -> Floats:
+    """Element by element; NaN where there is nothing below."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(np.asarray(below) > 0, np.divide(above, below), np.nan)
 
 
 def ratio_of_sums(numerators: Floats, denominators: Floats) -> Floats:
     """Σ numerator / Σ denominator per column; NaN where the latter is 0."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(numerators.sum(axis=0) / denominators.sum(axis=0))
+    return ratio(numerators.sum(axis=0), denominators.sum(axis=0))
 
 
 def steady(values: Floats) -> Floats:
@@ -247,12 +249,12 @@ def sum_by_cluster(values: Floats, clusters: Labels | None, count: int | None = 
     return np.asarray(sums.reshape(shape), dtype=np.float64)
 
 
+def parts_of(rows: int, cells_per_row: int, most: int = _CHUNK_CELLS) -> list[slice]:
+    """Slices of so many rows of which each has at most so many cells: they bound the memory."""
+    size = max(1, most // max(1, cells_per_row))
+    return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
+
+
 def _defined(denominators: Floats, clusters: Labels | None) -> NDArray[np.int64]:
-    """In how many rows, or clusters, each column is defined."""
     defined: NDArray[np.int64] = (sum_by_cluster(denominators, clusters) > 0).sum(axis=0)
     return defined
-
-
-def _chunks(rows: int, columns: int) -> list[slice]:
-    size = max(1, _CHUNK_CELLS // max(1, columns))
-    return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]

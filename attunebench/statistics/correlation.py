@@ -1,8 +1,5 @@
-"""Rank correlations of metrics over models: do the models that are good at one thing stand ahead in another, how
-reproducible is a ranking of models, and what would two metrics correlate at without their noise?
-
-Works on plain arrays. Knows neither what a metric means nor when a correlation counts as weak: thresholds belong to
-whoever asks.
+"""Rank correlations of metrics over models: are models that are good at one thing good at another, how reproducible is
+a ranking of models, and what would two metrics correlate at without their noise?
 """
 
 from __future__ import annotations
@@ -14,11 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attunebench.statistics.bootstrap import (
-    Counts,
     Floats,
     Labels,
+    Resampling,
     mean_as_ratio,
+    parts_of,
     percentile_interval,
+    ratio,
     ratio_of_sums,
     resampled_ratios,
     steady,
@@ -44,45 +43,34 @@ class CorrelationMatrix:
     low: Floats
     high: Floats
     n: NDArray[np.int64]
-    method: Method
 
 
 def correlation_matrix(
-    values: Floats,
-    weights: Counts,
-    *,
-    clusters: Labels | None = None,
-    method: Method = "spearman",
-    models: bool = True,
-    rng: np.random.Generator,
-    level: float = 0.95,
+    values: Floats, resampling: Resampling, *, method: Method = "spearman", rng: np.random.Generator
 ) -> CorrelationMatrix:
     """Correlation between the metrics' means per model, with a percentile interval.
 
     `values` is (metrics, conversations, models), NaN a gap; a model's mean is over its own defined conversations.
-    `weights` come from `resample_weights` for the number of conversations, or of clusters (labels 0 … k − 1).
 
-    The interval resamples conversations and, with `models`, in each resample also the models: then it speaks of models
-    like these, without it of these models alone. Means of few conversations are noisy, which draws every correlation
-    towards 0; `disattenuated` undoes that, the interval here does not. Without `models` it is therefore too
-    narrow where models lie closer together than their standard errors (coverage of 0.80 in simulations); with `models`
-    it errs to the wide side. Under four models with both metrics there is no interval (NaN). A metric in which all
-    models are tied has no correlation (NaN, not 0). Source: spec 07.
+    The interval resamples conversations and in each resample also the models, so that it speaks of models like these;
+    of conversations alone it would be too narrow where models lie closer together than their standard errors (coverage
+    of 0.80 in simulations). It errs to the wide side. Means of few conversations are noisy, which draws every
+    correlation towards 0; `disattenuated` undoes that, the interval here does not. Under four models with both metrics
+    there is no interval (NaN). A metric in which all models are tied has no correlation (NaN, not 0). Source: spec 07.
     """
-    metrics, conversations, count = values.shape
-    above, below = mean_as_ratio(values.transpose(1, 0, 2).reshape(conversations, metrics * count))
-    above, below = sum_by_cluster(above, clusters), sum_by_cluster(below, clusters)
-    means = ratio_of_sums(above, below).reshape(metrics, count)
-    samples = resampled_ratios(weights, above, below).reshape(len(weights), metrics, count)
-    if models:
-        drawn = rng.integers(0, count, size=(len(samples), 1, count))
-        samples = np.take_along_axis(samples, drawn, axis=2)
-    resampled = rank_correlations(samples, method).reshape(len(weights), metrics * metrics)
-    low, high = (bound.reshape(metrics, metrics) for bound in percentile_interval(resampled, level, keep_constant=True))
+    metrics, conversations, models = values.shape
+    above, below = mean_as_ratio(values.transpose(1, 0, 2).reshape(conversations, metrics * models))
+    means = ratio_of_sums(above, below).reshape(metrics, models)
+    samples = resampling.ratios(above, below).reshape(len(resampling.weights), metrics, models)
+    drawn = rng.integers(0, models, size=(len(samples), 1, models))
+    resampled = rank_correlations(np.take_along_axis(samples, drawn, axis=2), method).reshape(len(samples), metrics**2)
+    low, high = (
+        b.reshape(metrics, metrics) for b in percentile_interval(resampled, resampling.level, keep_constant=True)
+    )
     defined = (~np.isnan(means)).astype(np.int64)
     n = defined @ defined.T
     low[n < FEWEST_MODELS] = high[n < FEWEST_MODELS] = np.nan
-    return CorrelationMatrix(rank_correlations(means[None], method)[0], low, high, n, method)
+    return CorrelationMatrix(rank_correlations(means[None], method)[0], low, high, n)
 
 
 def rank_correlations(values: Floats, method: Method = "spearman") -> Floats:
@@ -92,51 +80,36 @@ def rank_correlations(values: Floats, method: Method = "spearman") -> Floats:
     Values closer than 1e-10 of a row's largest are ties: means of equal numbers differ in their last bits.
     """
     found = np.empty((*values.shape[:2], values.shape[1]))
-    size = max(1, _CHUNK_CELLS // max(1, values.shape[1] * values.shape[2] ** 2))
-    for start in range(0, len(values), size):
-        found[start : start + size] = _correlations(steady(values[start : start + size]), method)
+    for part in parts_of(len(values), values.shape[1] * values.shape[2] ** 2, _CHUNK_CELLS):
+        found[part] = _correlations(steady(values[part]), method)
     return found
 
 
 def _correlations(values: Floats, method: Method) -> Floats:
     known = ~np.isnan(values)
     if method == "spearman" and known.all():
-        return _rho(values)
+        from scipy.stats import rankdata
+
+        ranks = rankdata(values, axis=-1) - (values.shape[-1] + 1) / 2
+        squares = (ranks**2).sum(axis=-1)
+        return _correlation(ranks @ ranks.swapaxes(-1, -2), squares[:, :, None], squares[:, None, :])
     # Both coefficients can be had from the signs of all differences between points, which know how to leave gaps out:
     # those of a point sum to twice its centred mean rank.
     with np.errstate(invalid="ignore"):
         signs = np.nan_to_num(np.sign(values[..., :, None] - values[..., None, :]))
     defined = known.astype(np.float64)
-    return _tau(signs, defined) if method == "kendall" else _rho_with_gaps(signs, defined)
-
-
-def _rho(values: Floats) -> Floats:
-    from scipy.stats import rankdata
-
-    ranks = rankdata(values, axis=-1) - (values.shape[-1] + 1) / 2
-    squares = (ranks**2).sum(axis=-1)
-    return _ratio(ranks @ ranks.swapaxes(-1, -2), squares[:, :, None], squares[:, None, :])
-
-
-def _rho_with_gaps(signs: Floats, defined: Floats) -> Floats:
+    if method == "kendall":
+        flat = signs.reshape(*values.shape[:2], -1)
+        untied = flat**2 @ (defined[..., :, None] * defined[..., None, :]).reshape(flat.shape).swapaxes(-1, -2)
+        return _correlation(flat @ flat.swapaxes(-1, -2), untied, untied.swapaxes(-1, -2))
     # ranks[t, a, i, b]: of point i in row a, among the points that are defined in row b as well.
     ranks = (signs @ defined[:, None].swapaxes(-1, -2)) * defined.swapaxes(-1, -2)[:, None]
-    products = np.einsum("taib,tbia->tab", ranks, ranks)
     squares = (ranks**2).sum(axis=2)
-    return _ratio(products, squares, squares.swapaxes(-1, -2))
+    return _correlation(np.einsum("taib,tbia->tab", ranks, ranks), squares, squares.swapaxes(-1, -2))
 
 
-def _tau(signs: Floats, defined: Floats) -> Floats:
-    tables, rows, points = defined.shape
-    flat = signs.reshape(tables, rows, points * points)
-    pairs = (defined[..., :, None] * defined[..., None, :]).reshape(flat.shape)
-    untied = flat**2 @ pairs.swapaxes(-1, -2)
-    return _ratio(flat @ flat.swapaxes(-1, -2), untied, untied.swapaxes(-1, -2))
-
-
-def _ratio(products: Floats, squares: Floats, other_squares: Floats) -> Floats:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.clip(products / np.sqrt(squares * other_squares), -1.0, 1.0))
+def _correlation(products: Floats, squares: Floats, other_squares: Floats) -> Floats:
+    return np.clip(ratio(products, np.sqrt(squares * other_squares)), -1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,14 +130,9 @@ class SplitHalf:
 
 
 def split_half(
-    values: Floats,
-    *,
-    rng: np.random.Generator,
-    splits: int = 1000,
-    method: Method = "spearman",
-    clusters: Labels | None = None,
+    values: Floats, *, rng: np.random.Generator, splits: int = 1000, clusters: Labels | None = None
 ) -> SplitHalf:
-    """Rank correlation of the models' means between random halves, stepped up by Spearman and Brown.
+    """Spearman's ρ of the models' means between random halves, stepped up by Spearman and Brown.
 
     `values` is (conversations, models), NaN a gap. With `clusters` (labels 0 … k − 1) a cluster goes into one half as
     a whole: a person in both halves would make them agree. The correction is applied to the mean over the splits.
@@ -179,7 +147,7 @@ def split_half(
     if len(above) > 1 and models > 1:
         first = rng.permuted(np.tile(np.arange(len(above)) < len(above) // 2, (splits, 1)), axis=1)
         halves = np.stack([resampled_ratios(half.astype(np.uint16), above, below) for half in (first, ~first)], axis=1)
-        found = rank_correlations(halves, method)[:, 0, 1]
+        found = rank_correlations(halves)[:, 0, 1]
         found = found[~np.isnan(found)]
     if not found.size:
         return SplitHalf(np.nan, np.nan, np.nan, np.nan, n, models)
@@ -204,7 +172,5 @@ def disattenuated(rho: ArrayLike, reliability_a: ArrayLike, reliability_b: Array
     the clip mean "as high as it can be", and the lower the reliabilities, the less the result can be trusted.
     Arguments broadcast. Source: spec 07; Spearman 1904.
     """
-    a, b = np.asarray(reliability_a, dtype=np.float64), np.asarray(reliability_b, dtype=np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found = np.asarray(rho, dtype=np.float64) / np.sqrt(a * b)
-    return np.asarray(np.where((a > 0) & (b > 0), np.clip(found, -1.0, 1.0), np.nan))
+    a, b = (np.where(np.asarray(one) > 0, one, np.nan) for one in (reliability_a, reliability_b))
+    return np.clip(ratio(rho, np.sqrt(a * b)), -1.0, 1.0)

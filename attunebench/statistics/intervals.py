@@ -1,6 +1,6 @@
 """Intervals besides the percentile bootstrap: Wilson for proportions, BCa for skewed means; and when not to trust one.
 
-Works on plain arrays. Columns are quantities; NaN is a gap in what comes in and undefined in what goes out.
+Columns are quantities; NaN is a gap in what comes in and undefined in what goes out.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attunebench.statistics.bootstrap import (
-    Counts,
     Estimates,
     Floats,
     Labels,
+    Resampling,
     percentile_interval,
+    ratio,
     ratio_of_sums,
     resampled_ratios,
     standard_errors,
-    sum_by_cluster,
 )
 
 _NOTHING = 1e-12
@@ -43,39 +43,32 @@ def wilson_interval(successes: ArrayLike, n: ArrayLike, level: float = 0.95) -> 
     """
     z = NormalDist().inv_cdf((1 + level) / 2)
     counts, trials = np.asarray(successes, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    share, per_trial = ratio(counts, trials), ratio(z**2, trials)
+    centre = (share + per_trial / 2) / (1 + per_trial)
     with np.errstate(invalid="ignore", divide="ignore"):
-        share = counts / trials
-        centre = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
-        half = z / (1 + z**2 / trials) * np.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
-        # At the ends the bound is the end itself, which rounding would miss by a last bit.
-        low = np.where(counts == 0, np.where(trials > 0, 0.0, np.nan), centre - half)
-        high = np.where(counts == trials, np.where(trials > 0, 1.0, np.nan), centre + half)
-    return low, high
+        half = z / (1 + per_trial) * np.sqrt(share * (1 - share) / trials + per_trial / (4 * trials))
+    # At the ends the bound is the end itself, which rounding would miss by a last bit.
+    return np.where(share == 0, 0.0, centre - half), np.where(share == 1, 1.0, centre + half)
 
 
 def with_wilson(
-    found: Estimates,
-    denominators: Floats,
-    shares: NDArray[np.bool_],
-    clusters: Labels | None = None,
-    level: float = 0.95,
+    found: Estimates, denominators: Floats, shares: NDArray[np.bool_], resampling: Resampling
 ) -> tuple[Estimates, NDArray[np.bool_]]:
-    """The estimates, with Wilson's interval for `shares` of right answers that are the same in all rows (clusters).
+    """The estimates, with Wilson's interval for `shares` of right answers that are the same in all units.
 
-    Resamples of such a column do not differ. Each row (cluster) counts as one answer. Also which columns got it; a
-    single row has none.
+    Resamples of such a column do not differ. Each unit counts as one answer. Also which columns got it; a single unit
+    has none.
     """
-    units = (sum_by_cluster(denominators, clusters) > 0).sum(axis=0)
+    units = resampling.defined(denominators)
     alike = shares & np.isnan(found.low) & ~np.isnan(found.value) & (units > 1)
-    low, high = wilson_interval(found.value * units, units, level)
-    bounds = (np.where(alike, wilson, end) for wilson, end in ((low, found.low), (high, found.high)))
-    return replace(found, low=next(bounds), high=next(bounds)), alike
+    low, high = wilson_interval(found.value * units, units, resampling.level)
+    return replace(found, low=np.where(alike, low, found.low), high=np.where(alike, high, found.high)), alike
 
 
 def clustered_wilson(
     numerators: Floats, denominators: Floats, clusters: Labels | None = None, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Wilson's interval of each column's share, for answers that come in rows (one talk's, one person's) and are alike.
+    """Wilson's interval of each column's share, for answers that come in rows (one conversation's) and are alike.
 
     The n answers of a column count as n/d independent ones, d ≥ 1 being the variance of the share between rows (or
     `clusters` of them) over the binomial one. Where that is not to be had (a share of 0 or 1, a single row) each row
@@ -83,32 +76,24 @@ def clustered_wilson(
     """
     n, rows = denominators.sum(axis=0), (denominators > 0).sum(axis=0)
     variance = standard_errors(numerators, denominators, clusters) ** 2
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = numerators.sum(axis=0) / n
-        worth = np.where(variance > 0, share * (1 - share) / variance, rows)
+    share = ratio(numerators.sum(axis=0), n)
+    worth = np.where(variance > 0, ratio(share * (1 - share), variance), rows)
     worth = np.where(np.isnan(variance), rows, np.minimum(worth, n))
     return wilson_interval(share * worth, worth, level)
 
 
-def bca_ratios(
-    numerators: Floats,
-    denominators: Floats,
-    weights: Counts,
-    *,
-    clusters: Labels | None = None,
-    level: float = 0.95,
-) -> BcaIntervals:
-    """BCa intervals of each column's ratio of sums, with arguments as those of `bootstrap.estimate_ratios`.
+def bca_ratios(numerators: Floats, denominators: Floats, resampling: Resampling) -> BcaIntervals:
+    """BCa intervals of each column's ratio of sums.
 
-    Acceleration comes from leaving out one row, or cluster, at a time (Efron 1987; Efron & Tibshirani 1993, 14.3).
-    Where a column does not vary, or all resamples lie on one side of the estimate, BCa is not defined and the
-    percentile interval stands in, flagged. Under two defined rows (clusters) there is no interval. Source: spec 07.
+    Acceleration comes from leaving out one unit at a time (Efron 1987; Efron & Tibshirani 1993, 14.3). Where a column
+    does not vary, or all resamples lie on one side of the estimate, BCa is not defined and the percentile interval
+    stands in, flagged. Under two defined units there is no interval. Source: spec 07.
     """
-    numerators, denominators = sum_by_cluster(numerators, clusters), sum_by_cluster(denominators, clusters)
-    samples = resampled_ratios(weights, numerators, denominators)
-    ends = _bca_ends(samples, ratio_of_sums(numerators, denominators), _acceleration(numerators, denominators), level)
+    above, below = resampling.sums(numerators), resampling.sums(denominators)
+    samples, level = resampled_ratios(resampling.weights, above, below), resampling.level
+    ends = _bca_ends(samples, ratio_of_sums(above, below), _acceleration(above, below), level)
     low, high = percentile_interval(samples, level)
-    none = (denominators > 0).sum(axis=0) < 2
+    none = (below > 0).sum(axis=0) < 2
     defined = np.isfinite(ends).all(axis=0)
     for column in np.flatnonzero(defined & ~none):
         known = samples[:, column][~np.isnan(samples[:, column])]
@@ -120,11 +105,10 @@ def bca_ratios(
 def _acceleration(numerators: Floats, denominators: Floats) -> Floats:
     """Skewness of the estimates that lack one unit each, over 6; NaN where they are all the same."""
     defined = denominators > 0
-    n = defined.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         without = (numerators.sum(axis=0) - numerators) / (denominators.sum(axis=0) - denominators)
         without = np.where(defined, without, 0.0)
-        mean = without.sum(axis=0) / n
+        mean = without.sum(axis=0) / defined.sum(axis=0)
         deviations = np.where(defined, mean - without, 0.0)
         constant = np.abs(deviations).max(axis=0, initial=0.0) <= _NOTHING * np.abs(mean)
         acceleration = (deviations**3).sum(axis=0) / (6 * ((deviations**2).sum(axis=0)) ** 1.5)

@@ -1,5 +1,5 @@
-"""Corrections of p for the number of tests, and how small a difference could have been found, which must stand beside
-every difference that was not. Knows neither what was tested nor how each p came about."""
+"""Corrections of p for the number of tests, and the minimum detectable effect, which must stand beside every difference
+that is not significant. Knows neither what was tested nor how each p came about."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from attunebench.statistics.bootstrap import Floats
 
@@ -17,6 +17,11 @@ _ROUNDING = 1e-9
 """Statistics closer than this, relatively, are equal: the same sum taken in another order differs in its last bits."""
 
 
+def at_least(observed: ArrayLike, null: Floats) -> NDArray[np.bool_]:
+    """Where |T*| (permutations, …) reaches |T|; NaN never does."""
+    return np.asarray(null >= np.asarray(observed) * (1 - _ROUNDING))
+
+
 def adjust(p: Floats, method: Literal["holm", "bh"]) -> Floats:
     """Corrected p, in the shape of `p`; NaN stays NaN and is not counted among the tests.
 
@@ -24,19 +29,15 @@ def adjust(p: Floats, method: Literal["holm", "bh"]) -> Floats:
     the expected share of false ones among the claims, for independent or positively dependent tests (Benjamini and
     Hochberg 1995). Source: spec 07.
     """
-    corrected = np.full(p.shape, np.nan)
-    known = ~np.isnan(p)
+    corrected, known = np.full(p.shape, np.nan), ~np.isnan(p)
     values = p[known]
-    m = values.size
-    order = np.argsort(values, kind="stable")
-    place = np.arange(1, m + 1)
+    order, place = np.argsort(values, kind="stable"), np.arange(1, values.size + 1)
     if method == "holm":
-        raised = np.maximum.accumulate(values[order] * (m + 1 - place))
+        raised = np.maximum.accumulate(values[order] * (values.size + 1 - place))
     else:
-        raised = np.minimum.accumulate((values[order] * m / place)[::-1])[::-1]
-    adjusted = np.empty(m)
-    adjusted[order] = np.minimum(raised, 1.0)
-    corrected[known] = adjusted
+        raised = np.minimum.accumulate((values[order] * values.size / place)[::-1])[::-1]
+    values[order] = np.minimum(raised, 1.0)
+    corrected[known] = values
     return corrected
 
 
@@ -47,29 +48,25 @@ def max_t(observed: Floats, null: Floats) -> Floats:
     studentised, so that tests compare. NaN tests stay NaN and are not counted. Bounds the chance of any false claim as
     Holm does, and is sharper because it knows how the tests hang together. Source: spec 07.
     """
-    corrected = np.full(observed.shape, np.nan)
-    known = np.flatnonzero(~np.isnan(observed))
+    corrected, known = np.full(observed.shape, np.nan), np.flatnonzero(~np.isnan(observed))
     order = known[np.argsort(observed[known], kind="stable")]
-    extreme = np.zeros(len(order))
-    largest = np.zeros(len(null))
+    extreme, largest = np.zeros(len(order)), np.zeros(len(null))
     for place, test in enumerate(order):
         np.maximum(largest, null[:, test], out=largest)
-        extreme[place] = np.count_nonzero(largest >= observed[test] * (1 - _ROUNDING))
+        extreme[place] = np.count_nonzero(at_least(observed[test], largest))
     p = (1 + extreme) / (len(null) + 1)
     corrected[order] = np.maximum.accumulate(p[::-1])[::-1]
     return corrected
 
 
-def minimum_detectable_effect(sd: ArrayLike, n: ArrayLike, *, alpha: float = 0.05, power: float = 0.8) -> Floats:
-    """The true mean that a two-sided test at `alpha` finds with chance `power`: (z₁₋α/2 + z_power)·sd/√n.
+def minimum_detectable_effect(se: ArrayLike, *, alpha: float = 0.05, power: float = 0.8) -> Floats:
+    """The true mean that a two-sided test at `alpha` finds with chance `power`: (z₁₋α/2 + z_power)·se, se = sd/√n.
 
-    `sd` and `n` are numbers or arrays that broadcast; for a standard error give it as `sd` with an `n` of 1. The result
-    has the unit of `sd`. NaN where sd is NaN or 0 (a spread that was not seen promises nothing) or n is under 1. For
-    one of m corrected tests give alpha/m. ValueError unless alpha and power lie in (0, 1). Source: spec 07.
+    NaN where se is NaN or 0: a spread that was not seen promises nothing. For one of m corrected tests give alpha/m.
+    ValueError unless alpha and power lie in (0, 1). Source: spec 07.
     """
     if not (0 < alpha < 1 and 0 < power < 1):
         raise ValueError(f"alpha {alpha} and power {power} must lie between 0 and 1")
     deviations = NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(power)
-    spread, count = np.asarray(sd, dtype=np.float64), np.asarray(n, dtype=np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where((spread > 0) & (count >= 1), deviations * spread / np.sqrt(count), np.nan)
+    spread = np.asarray(se, dtype=np.float64)
+    return np.where(spread > 0, deviations * spread, np.nan)

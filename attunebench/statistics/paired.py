@@ -1,7 +1,7 @@
 """Two sides measured on the same rows: their mean difference, its interval, its p, and what could have been found.
 
-Rows are conversations, columns are what is compared (a pair of models in a metric, say). Works on plain arrays; chance
-comes in as `rng`. All columns share their resamples and their flips.
+Rows are conversations, columns are what is compared (a pair of models in a metric, say); all columns share their
+resamples and their flips.
 """
 
 from __future__ import annotations
@@ -15,15 +15,18 @@ from numpy.typing import NDArray
 from attunebench.statistics.bootstrap import (
     Floats,
     Labels,
+    Resampling,
     mean_as_ratio,
+    parts_of,
     ratio_intervals,
+    ratio_of_sums,
     remembered,
     resample_weights,
     standard_errors,
     sum_by_cluster,
 )
-from attunebench.statistics.multiple import minimum_detectable_effect
-from attunebench.statistics.permutation import FEWEST, at_least, permutation_p, permutations_needed
+from attunebench.statistics.multiple import at_least, minimum_detectable_effect
+from attunebench.statistics.permutation import FEWEST, permutation_p, permutations_needed
 
 _NOTHING = 1e-12
 """Differences under this share of what they are differences of are rounding, and count as 0."""
@@ -39,19 +42,15 @@ _MOST_CELLS = 20_000_000
 
 @dataclass(frozen=True, slots=True)
 class PairedTests:
-    """One entry per column; NaN is undefined. `difference` is the mean of a − b over the rows that both sides have.
+    """One entry per column; NaN is undefined. `difference` is the mean of a − b over the `n` rows that both sides have.
 
-    `n` counts these rows and `clusters` the clusters they come from (the rows themselves where nothing is clustered).
-    `sd` is of the differences, `se` of their mean. `mde` is the difference that would be found with the asked power.
-    `least` is the smallest p that the column's number of units can give. `observed` is |T| per column and `null` |T*|
-    (permutations, columns), the flips being the same in all columns: what `multiple.max_t` takes. `null` holds at most
-    10,000 of the flips.
+    `se` is its standard error, `mde` the difference that would be found with the asked power, `least` the smallest p
+    that the column's number of units can give. `observed` is |T| per column and `null` |T*| (permutations, columns) of
+    at most 10,000 flips, the same in all columns: what `multiple.max_t` takes.
     """
 
     difference: Floats
     n: NDArray[np.int64]
-    clusters: NDArray[np.int64]
-    sd: Floats
     se: Floats
     low: Floats
     high: Floats
@@ -93,42 +92,28 @@ def paired_tests(
     """
     if not len(a):
         a, b, clusters = np.full((1, a.shape[1]), np.nan), np.zeros((1, a.shape[1])), None
-    differences = _differences(a, b)
-    above, below = mean_as_ratio(differences)
-    n = below.sum(axis=0).astype(np.int64)
+    above, below = mean_as_ratio(_differences(a, b))
+    difference = ratio_of_sums(above, below)
     sums, counts = sum_by_cluster(above, clusters), sum_by_cluster(below, clusters)
     units = (counts > 0).sum(axis=0)
-    undefined = units < 2
-    difference, sd = _mean_and_sd(above, below, n)
-    se = np.where(sd > 0, standard_errors(above, below, clusters), 0.0)
-    weights = resample_weights(len(sums), resamples, rng)
-    low, high = ratio_intervals(weights, sums, counts, level)
-    for column in (difference, sd, se, low, high):
-        column[undefined] = np.nan
+    se, residuals = standard_errors(above, below, clusters), above - difference * below
+    se[np.abs(residuals).max(axis=0) <= _NOTHING * np.abs(difference)] = 0.0
+    low, high = ratio_intervals(sums, counts, Resampling(resample_weights(len(sums), resamples, rng), None, level))
     needed = permutations_needed(a.shape[1] if tests is None else tests, alpha)
     drawn = permutations or (needed if needed * a.shape[1] <= _MOST_CELLS else FEWEST)
     least = 0.5 ** np.maximum(units - 1.0, 0.0)
     too_few = permutations is None and drawn < needed
     p, observed, null = _permuted(sums[(counts > 0).any(axis=1)], rng.spawn(1)[0], drawn, too_few, least, joint)
-    p[undefined] = least[undefined] = observed[undefined] = null[:, undefined] = np.nan
-    mde = minimum_detectable_effect(se, 1, alpha=alpha, power=power)
-    return PairedTests(difference, n, units, sd, se, low, high, p, mde, least, null, observed)
+    for column in (difference, se, p, least, observed, null.T):
+        column[units < 2] = np.nan
+    mde = minimum_detectable_effect(se, alpha=alpha, power=power)
+    return PairedTests(difference, below.sum(axis=0).astype(np.int64), se, low, high, p, mde, least, null, observed)
 
 
 def _differences(a: Floats, b: Floats) -> Floats:
     differences = a - b
-    with np.errstate(invalid="ignore"):
-        differences[np.abs(differences) <= _NOTHING * np.maximum(np.abs(a), np.abs(b))] = 0.0
+    differences[np.abs(differences) <= _NOTHING * np.maximum(np.abs(a), np.abs(b))] = 0.0
     return np.asarray(differences)
-
-
-def _mean_and_sd(above: Floats, below: Floats, n: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """The latter exactly 0 where all differences are the same."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = above.sum(axis=0) / n
-        sd = np.sqrt(((above - mean * below) ** 2).sum(axis=0) / (n - 1))
-        sd[sd <= _NOTHING * np.abs(mean)] = 0.0
-    return mean, sd
 
 
 def _permuted(
@@ -137,16 +122,12 @@ def _permuted(
     """p, |T| and, if `joint`, |T*| of each column; some columns at a time, all under the same flips."""
     columns = sums.shape[1]
     p, observed, nulls = np.empty(columns), np.empty(columns), list[Floats]()
-    width = max(1, _BLOCK_CELLS // FEWEST)
-    for start in range(0, columns, width):
-        block = slice(start, start + width)
-        reached, made, observed[block], null = _sign_flips(
-            sums[:, block], copy.deepcopy(rng), permutations, min(width, columns)
-        )
+    for block in parts_of(columns, FEWEST, _BLOCK_CELLS):
+        width = min(columns, _BLOCK_CELLS // FEWEST)
+        reached, made, observed[block], null = _sign_flips(sums[:, block], copy.deepcopy(rng), permutations, width)
         needed = null if too_few and made == permutations else None
         p[block] = permutation_p(observed[block], reached, made, needed, least[block])
-        if joint:
-            nulls.append(null)
+        nulls += [null] if joint else []
     return p, observed, np.concatenate(nulls, axis=1) if nulls else np.empty((0, columns))
 
 
@@ -158,30 +139,24 @@ def _sign_flips(
     All flips that there are where units are few, else so many random ones. `width`: the columns of the widest block,
     since random numbers come in portions that follow from it.
     """
+    units, columns = sums.shape
     root = np.sqrt((sums**2).sum(axis=0))
     scaled = sums / np.where(root > 0, root, 1.0)
     observed = np.abs(scaled.sum(axis=0))
-    exact = len(sums) <= _EXACT_UNITS
+    exact = units <= _EXACT_UNITS
     if exact:
         # A flip and its mirror image have one |T|, so the last sign stays; the data as they are come on top of these.
-        permutations = 2 ** max(0, len(sums) - 1) - 1
-    null = np.empty((min(permutations, FEWEST), sums.shape[1]))
-    reached = np.zeros(sums.shape[1], dtype=np.int64)
-    size = max(1, _CHUNK_CELLS // max(1, len(sums), width))
-    for start in range(0, permutations, size):
-        rows = np.arange(start, min(start + size, permutations))
-        signs = _signs_of(rows + 1, len(sums)) if exact else _random_signs(len(rows), len(sums), rng)
-        drawn = signs.astype(np.float64) @ scaled
-        np.abs(drawn, out=drawn)
+        permutations = 2 ** max(0, units - 1) - 1
+    null, reached = np.empty((min(permutations, FEWEST), columns)), np.zeros(columns, dtype=np.int64)
+    for part in parts_of(permutations, max(units, width), _CHUNK_CELLS):
+        if exact:  # unit i is flipped where bit i of the flip's number is set
+            signs = 1 - 2 * (np.arange(part.start + 1, part.stop + 1)[:, None] >> np.arange(units) & 1)
+        else:
+            signs = _random_signs(part.stop - part.start, units, rng)
+        drawn = np.abs(signs.astype(np.float64) @ scaled)
         reached += at_least(observed, drawn).sum(axis=0)
-        kept = drawn[: max(0, len(null) - start)]
-        null[start : start + len(kept)] = kept
+        null[part] = drawn[: max(0, len(null) - part.start)]
     return reached, permutations, observed, null
-
-
-def _signs_of(numbers: NDArray[np.int64], units: int) -> NDArray[np.int64]:
-    """The signs of the flips of these numbers: unit i is flipped where bit i is set."""
-    return np.asarray(1 - 2 * (numbers[:, None] >> np.arange(units) & 1))
 
 
 @remembered

@@ -1,6 +1,6 @@
 """How many permutations a family of tests needs, how small a p can be at all, and p where permutations are too few.
 
-A claim must not depend on how many permutations were drawn. Knows neither what is permuted nor what was tested.
+A claim must not depend on how many permutations were drawn.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attunebench.statistics.bootstrap import Floats
-from attunebench.statistics.multiple import Correction, adjust
+from attunebench.statistics.multiple import Correction, adjust, at_least
 
 FEWEST = 10_000
 """Permutations of a single test, and what is drawn where those that a family needs are too many."""
@@ -21,18 +21,11 @@ _ANCHOR = 200
 """From the statistic that so many permutations reach, the tail is that of Student's t."""
 _DF = np.geomspace(2, 500, 60)
 """Degrees of freedom that the tail of permutations may have of its own; the last stands for a normal one."""
-_ROUNDING = 1e-9
-"""Statistics closer than this, relatively, are equal: the same sum taken in another order differs in its last bits."""
 
 
 def permutations_needed(tests: int, alpha: float) -> int:
     """20·m/α, at least 10,000: at the level α/m that the strictest of m corrections asks, 20 permutations decide."""
     return max(FEWEST, ceil(_REACHED * max(1, tests) / alpha))
-
-
-def at_least(observed: Floats, null: Floats) -> NDArray[np.bool_]:
-    """Where |T*| (permutations, tests) reaches |T| (tests,); NaN never does."""
-    return np.asarray(null >= observed * (1 - _ROUNDING))
 
 
 def tail_p(observed: Floats, null: Floats, df: ArrayLike = np.inf) -> Floats:

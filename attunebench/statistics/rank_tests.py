@@ -1,7 +1,5 @@
 """Rank correlation of two vectors: its p over few points (models), and its interval over many (conversations); and
 whether ranks differ between two settings by more than chance.
-
-Works on plain arrays; chance comes in as `rng` and is only used where there are too many orders.
 """
 
 from __future__ import annotations
@@ -11,11 +9,18 @@ from itertools import permutations as orders_of
 from math import factorial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attunebench.statistics.agreement import Agreement
-from attunebench.statistics.bootstrap import Counts, Floats, Labels, percentile_interval, steady, sum_by_cluster
-from attunebench.statistics.correlation import rank_correlations
+from attunebench.statistics.bootstrap import (
+    Floats,
+    Labels,
+    Resampling,
+    parts_of,
+    percentile_interval,
+    ratio,
+    steady,
+    sum_by_cluster,
+)
 from attunebench.statistics.ranks import competition_ranks
 
 _EXACT = 7
@@ -34,32 +39,26 @@ def spearman_p(a: Floats, b: Floats, *, rng: np.random.Generator, permutations: 
     (1 + #{|ρ*| ≥ |ρ|})/(permutations + 1). NaN under three points or where a side is all tied. The least p that k
     points can give is 2/k!, 0.083 for four: so few models cannot show a correlation.
     """
-    both = ~np.isnan(a) & ~np.isnan(b)
-    x, y = a[both], b[both]
-    observed = float(rank_correlations(np.stack([x, y])[None])[0, 0, 1]) if len(x) > 2 else np.nan
-    if np.isnan(observed):
+    from scipy.stats import rankdata
+
+    both = ~np.isnan(a + b)
+    points = int(both.sum())
+    left, right = (rankdata(steady(side[both])) - (points + 1) / 2 for side in (a, b))
+    scale = np.sqrt((left**2).sum() * (right**2).sum())
+    if points < 3 or not scale:
         return np.nan
-    exact = len(x) <= _EXACT
-    orders = np.array(list(orders_of(range(len(x))))) if exact else _random_orders(len(x), permutations, rng)
-    left, right = _centred_ranks(x), _centred_ranks(y)
-    drawn = right[orders] @ left / np.sqrt((left**2).sum() * (right**2).sum())
-    extreme = int((np.abs(drawn) >= abs(observed) - _ROUNDING).sum())
-    return extreme / factorial(len(x)) if exact else (1 + extreme) / (permutations + 1)
+    exact = points <= _EXACT
+    if exact:
+        orders = np.array(list(orders_of(range(points))))
+    else:
+        orders = rng.permuted(np.tile(np.arange(points), (permutations, 1)), axis=1)
+    extreme = int((np.abs(right[orders] @ left) / scale >= abs(right @ left) / scale - _ROUNDING).sum())
+    return extreme / factorial(points) if exact else (1 + extreme) / (permutations + 1)
 
 
 def least_spearman_p(points: int) -> float:
     """The smallest p that so many points can give: two of all their orders; 1 under three points."""
     return 2 / factorial(points) if points > 2 else 1.0
-
-
-def _random_orders(points: int, permutations: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    return rng.permuted(np.tile(np.arange(points), (permutations, 1)), axis=1)
-
-
-def _centred_ranks(values: Floats) -> Floats:
-    """Twice the mean ranks of the values, centred; ties as in `rank_correlations`."""
-    rounded = steady(values)
-    return np.asarray(np.sign(rounded[:, None] - rounded[None, :]).sum(axis=1))
 
 
 def rank_shift_p(
@@ -89,40 +88,32 @@ def rank_shift_p(
     return np.asarray((1 + (largest[:, None] >= shifts[0]).sum(axis=0)) / (permutations + 1))
 
 
-def spearman(
-    a: Floats,
-    b: Floats,
-    *,
-    draws: Counts,
-    clusters: Labels | None = None,
-    confidence: float = 0.95,
-    fewest: int = FEWEST_UNITS,
-) -> Agreement:
-    """Spearman's ρ over units (conversations, say) and its percentile interval over resampled units, or clusters.
+def spearman(a: Floats, b: Floats, resampling: Resampling, *, fewest: int = FEWEST_UNITS) -> Agreement:
+    """Spearman's ρ over rows (conversations, say), NaN a gap, and its percentile interval over resampled units.
 
-    `a` and `b` have an entry per unit, NaN a gap; `draws` come from `resample_weights` for the number of units, or of
-    clusters (labels 0 … k − 1). In each resample a unit counts as often as it was drawn, ties share their mean rank.
-    NaN under three units with both or where a side is all tied, as is every such resample, which then does not count;
-    no interval under `fewest` units (clusters). Source: spec 07.
+    In each resample a row counts as often as its unit was drawn, ties share their mean rank. NaN under three rows with
+    both or where a side is all tied, as is every such resample, which then does not count; no interval under `fewest`
+    units. Source: spec 07.
     """
     from scipy.sparse import csr_array
 
-    both = np.flatnonzero(~(np.isnan(a) | np.isnan(b)))
-    drawn_units, units = np.unique(both if clusters is None else clusters[both], return_inverse=True)
-    undefined = Agreement(np.nan, np.nan, np.nan, len(both), len(drawn_units))
+    both = np.flatnonzero(~np.isnan(a + b))
+    drawn, units = np.unique(both if resampling.clusters is None else resampling.clusters[both], return_inverse=True)
+    found = Agreement(np.nan, np.nan, np.nan, len(both), len(drawn))
     if len(both) < 3:
-        return undefined
+        return found
     # Equal pairs count together: ratings may be many and of few values.
     pairs, which = np.unique(np.stack([steady(a[both]), steady(b[both])]), axis=1, return_inverse=True)
     counts = csr_array((np.ones(len(both)), (units.reshape(-1), which.reshape(-1))))
     rho = float(_weighted_rho(pairs, counts.sum(axis=0)[None])[0])
-    if len(drawn_units) < fewest or np.isnan(rho):
-        return replace(undefined, value=rho)
-    size = max(1, _CHUNK_CELLS // pairs.shape[1])
-    parts = (draws[start : start + size, drawn_units].astype(np.float64) for start in range(0, len(draws), size))
-    samples = np.concatenate([_weighted_rho(pairs, part @ counts) for part in parts])
-    low, high = percentile_interval(samples[:, None], confidence)
-    return replace(undefined, value=rho, low=float(low[0]), high=float(high[0]))
+    if len(drawn) < fewest or np.isnan(rho):
+        return replace(found, value=rho)
+    samples = [
+        _weighted_rho(pairs, resampling.weights[part][:, drawn].astype(np.float64) @ counts)
+        for part in parts_of(len(resampling.weights), pairs.shape[1], _CHUNK_CELLS)
+    ]
+    low, high = percentile_interval(np.concatenate(samples)[:, None], resampling.level)
+    return replace(found, value=rho, low=float(low[0]), high=float(high[0]))
 
 
 def _weighted_rho(pairs: Floats, weights: Floats) -> Floats:
@@ -131,8 +122,7 @@ def _weighted_rho(pairs: Floats, weights: Floats) -> Floats:
     left, right = (_midranks(side, weights) - (n[:, None] + 1) / 2 for side in pairs)
     products = (weights * left * right).sum(axis=1)
     squares = (weights * left**2).sum(axis=1) * (weights * right**2).sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.clip(products / np.sqrt(np.where(squares > 0, squares, np.nan)), -1.0, 1.0))
+    return np.clip(ratio(products, np.sqrt(squares)), -1.0, 1.0)
 
 
 def _midranks(values: Floats, weights: Floats) -> Floats:

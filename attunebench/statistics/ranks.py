@@ -1,6 +1,6 @@
-"""How much of a ranking is real: places over resamples, tiers of models that were not told apart, other weights.
+"""How much of a ranking is real: ranks over resamples, tiers of models without significant differences, other weights.
 
-Works on plain arrays with a column per model. Knows no metric and makes no test: which pairs are told apart comes in.
+A column per model. Knows no metric and makes no test: which pairs differ significantly comes in.
 """
 
 from __future__ import annotations
@@ -10,16 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attunebench.statistics.bootstrap import (
-    Counts,
-    Floats,
-    Labels,
-    mean_as_ratio,
-    ratio_of_sums,
-    resampled_ratios,
-    steady,
-    sum_by_cluster,
-)
+from attunebench.statistics.bootstrap import Floats, Resampling, mean_as_ratio, parts_of, ratio, ratio_of_sums, steady
 
 _CHUNK_CELLS = 2_000_000
 _SLACK = 1e-9
@@ -31,8 +22,8 @@ class RankStability:
     """Whole numbers as floats, an entry per model; NaN for a model without any value. Rank 1 is the best.
 
     `rank` is the competition rank of the means (1, 1, 3: the number of better models plus 1). `places[m, j]` is the
-    share of resamples in which model m takes place j + 1; models that tie there share their places evenly. `low` and
-    `high` bound the central `level` of these places. `p_best` is the first column of `places` and sums to 1 over
+    share of resamples in which model m has rank j + 1; models that tie there share their ranks evenly. `low` and
+    `high` bound the central `level` of these ranks. `p_best` is the first column of `places` and sums to 1 over
     models; `p_above[a, b]` is the share in which a stands above b, a tie counting half (NaN on the diagonal).
     """
 
@@ -44,52 +35,45 @@ class RankStability:
     places: Floats
 
 
-def rank_stability(
-    values: Floats,
-    weights: Counts,
-    *,
-    clusters: Labels | None = None,
-    level: float = 0.95,
-    higher_is_better: bool = True,
-) -> RankStability:
+def rank_stability(values: Floats, resampling: Resampling, *, higher_is_better: bool = True) -> RankStability:
     """Ranks of the models' means and how they move when other conversations are drawn.
 
-    `values` is (rows, models), NaN a gap; `weights` come from `resample_weights` for the number of rows, or of clusters
-    (labels 0 … k − 1). A model's mean is over its own rows: give rows that all models have, else those who skipped the
-    hard ones stand too high. All models share a resample, as they share conversations. Source: spec 07.
+    `values` is (rows, models), NaN a gap. A model's mean is over its own rows: give rows that all models have, else
+    those who skipped the hard ones rank too high. All models share a resample, as they share conversations.
+    Source: spec 07.
     """
     above, below = mean_as_ratio(values if higher_is_better else -values)
-    above, below = sum_by_cluster(above, clusters), sum_by_cluster(below, clusters)
-    places, p_above = _compare(resampled_ratios(weights, above, below))
-    low, high = _central(places, level)
-    return RankStability(
-        competition_ranks(ratio_of_sums(above, below)), low, high, places[:, 0].copy(), p_above, places
+    places, p_above = _compare(resampling.ratios(above, below))
+    reached = np.cumsum(places, axis=1)
+    undefined = np.isnan(reached).any(axis=1)
+    low, high = (
+        np.where(undefined, np.nan, (reached < (1 + side * resampling.level) / 2 - _SLACK).sum(axis=1) + 1.0)
+        for side in (-1, 1)
     )
+    return RankStability(competition_ranks(ratio_of_sums(above, below)), low, high, places[:, 0], p_above, places)
 
 
 def competition_ranks(values: Floats) -> Floats:
     """The number of higher values plus 1, over the last axis: (…, models). NaN has no rank and is above nobody."""
     rounded = steady(values)
-    with np.errstate(invalid="ignore"):
-        higher = (rounded[..., None, :] > rounded[..., :, None]).sum(axis=-1)
+    higher = (rounded[..., None, :] > rounded[..., :, None]).sum(axis=-1)
     return np.where(np.isnan(values), np.nan, higher + 1.0)
 
 
-def tiers(means: Floats, told_apart: NDArray[np.bool_], *, higher_is_better: bool = True) -> list[list[int]]:
-    """Columns in tiers, best first: the best one and all that are not told apart from it; then so among the rest.
+def tiers(means: Floats, differ: NDArray[np.bool_], *, higher_is_better: bool = True) -> list[list[int]]:
+    """Columns in tiers, best first: the best one and all that do not differ from it; then so among the rest.
 
-    `told_apart` is (models, models) and symmetric. Models are ordered by mean, equal ones by their position; a NaN mean
-    is in no tier. Members of a tier are tied with its best, not always with each other: being told apart is not
-    transitive, which is why a tier names its leader first.
+    `differ` is (models, models) and symmetric. Models are ordered by mean, equal ones by their position; a NaN mean
+    is in no tier. Members of a tier do not differ from its best, which does not say that they do not differ from each
+    other: significance is not transitive, which is why a tier names its leader first.
     """
     ordered = np.where(np.isnan(means), -np.inf, means if higher_is_better else -means)
     rest = [int(model) for model in np.argsort(-ordered, kind="stable") if not np.isnan(means[model])]
     found = []
     while rest:
         leader = rest[0]
-        tier = [model for model in rest if model == leader or not told_apart[leader, model]]
-        found.append(tier)
-        rest = [model for model in rest if model not in tier]
+        found.append([model for model in rest if model == leader or not differ[leader, model]])
+        rest = [model for model in rest if model not in found[-1]]
     return found
 
 
@@ -143,61 +127,42 @@ def weight_sensitivity(
     composite = pillars @ published
     uniform = rng.dirichlet(np.ones(len(published)), size=draws)
     near = rng.dirichlet(concentration * published, size=draws)
-    spread = np.sqrt(published * (1 - published) / (concentration + 1))
     return WeightSensitivity(
         competition_ranks(composite),
         _under(composite, uniform @ pillars.T),
         _under(composite, near @ pillars.T),
-        spread,
+        np.sqrt(published * (1 - published) / (concentration + 1)),
     )
 
 
 def _under(composite: Floats, drawn: Floats) -> WeightDraws:
     published = competition_ranks(composite)
-    ranks = np.concatenate([competition_ranks(part) for part in _parts(drawn)])
+    ranks = np.concatenate([competition_ranks(drawn[part]) for part in _parts(drawn)])
     places, p_above = _compare(drawn)
-    rounded = steady(composite)
-    with np.errstate(invalid="ignore"):
-        ahead = np.sign(rounded[:, None] - rounded[None, :])
-        holds = np.where(ahead > 0, p_above, np.where(ahead < 0, p_above.T, np.nan))
-    unranked = np.isnan(published)
-    keeps = np.where(unranked, np.nan, (ranks == published).mean(axis=0))
-    return WeightDraws(keeps, ranks.min(axis=0), ranks.max(axis=0), places[:, 0].copy(), holds)
+    ahead = np.sign(published[None] - published[:, None])
+    holds = np.where(ahead > 0, p_above, np.where(ahead < 0, p_above.T, np.nan))
+    keeps = np.where(np.isnan(published), np.nan, (ranks == published).mean(axis=0))
+    return WeightDraws(keeps, ranks.min(axis=0), ranks.max(axis=0), places[:, 0], holds)
 
 
-def _parts(samples: Floats) -> list[Floats]:
-    """Some rows at a time, so that comparing all models in them takes little memory."""
-    size = max(1, _CHUNK_CELLS // max(1, samples.shape[1] ** 2))
-    return [samples[start : start + size] for start in range(0, len(samples), size)] or [samples]
+def _parts(samples: Floats) -> list[slice]:
+    return parts_of(len(samples), samples.shape[1] ** 2, _CHUNK_CELLS)
 
 
 def _compare(samples: Floats) -> tuple[Floats, Floats]:
-    """Shares of places (models, places) and of standing above each other (models, models) over the samples' rows."""
+    """Shares of ranks (models, ranks) and of standing above each other (models, models) over the samples' rows."""
     models = samples.shape[1]
     places, above, both = (np.zeros((models, models)) for _ in range(3))
     for part in _parts(samples):
-        rows = steady(part)
+        rows = steady(samples[part])
         known = (~np.isnan(rows)).astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            tied = rows[:, :, None] == rows[:, None, :]
-            higher = rows[:, :, None] > rows[:, None, :]
+        tied, higher = rows[:, :, None] == rows[:, None, :], rows[:, :, None] > rows[:, None, :]
         above += higher.sum(axis=0) + tied.sum(axis=0) / 2
         both += known.T @ known
         first, sharing = higher.sum(axis=1), np.maximum(tied.sum(axis=1), 1)
         last = first + sharing
         for place in range(models):
             places[:, place] += (((first <= place) & (place < last)) * known / sharing).sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        p_above = above / both
-        shares = places / np.diag(both)[:, None]
+    p_above, shares = ratio(above, both), ratio(places, np.diag(both)[:, None])
     np.fill_diagonal(p_above, np.nan)
     return shares, p_above
-
-
-def _central(places: Floats, level: float) -> tuple[Floats, Floats]:
-    """The places at which the shares, summed from the best, reach either end of the central `level`."""
-    reached = np.cumsum(places, axis=1)
-    unknown = np.isnan(reached).any(axis=1)
-    ends = ((1 - level) / 2, (1 + level) / 2)
-    low, high = (np.where(unknown, np.nan, (reached < end - _SLACK).sum(axis=1) + 1.0) for end in ends)
-    return low, high

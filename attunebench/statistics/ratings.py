@@ -1,7 +1,7 @@
 """Ratings of models from head-to-head comparisons (Bradley and Terry), with the effect of standing first if known.
 
-Works on plain arrays of wins; what a win is (a judge's verdict, a higher metric on one conversation) is decided by
-whoever counts them. Intervals resample conversations: verdicts about one conversation are no independent evidence.
+What a win is (a judge's verdict, a higher metric on one conversation) is decided by whoever counts them. Intervals
+resample conversations: verdicts about one conversation are no independent evidence.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from attunebench.errors import StatisticsError
-from attunebench.statistics.bootstrap import Counts, Floats, Labels, percentile_interval, sum_by_cluster
+from attunebench.statistics.bootstrap import Floats, Labels, Resampling, parts_of, percentile_interval
 
 RIDGE = 0.1
 """Default penalty ½·ridge·Σθ²: bounds the rating of a model that wins or loses everything, and is too weak to be seen
@@ -65,32 +65,33 @@ def bradley_terry(wins: Floats, *, slot: Floats | None = None, ridge: float = RI
     converge, which with `ridge` above 0 does not happen; without it some model must have beaten and lost to others.
     Source: spec 07; Bradley & Terry 1952, Davidson & Beaver 1977.
     """
-    first = None if slot is None else slot[None]
-    theta, gamma = _fit(wins[None], first, ridge, np.zeros(len(wins)), 0.0)
-    nothing, n = np.full(len(wins), np.nan), _comparisons(wins[None])[0]
-    return Ratings(theta[0], elo(theta[0]), nothing, nothing, n, _groups(wins), float(gamma[0]))
+    from scipy.sparse.csgraph import connected_components
+
+    (estimates,) = _fit(wins[None], None if slot is None else slot[None], ridge, np.zeros(len(wins) + 1))
+    n, nothing = wins.sum(axis=1) + wins.sum(axis=0), np.full(len(wins), np.nan)
+    theta, gamma = np.where(n > 0, estimates[:-1], np.nan), np.nan if slot is None else float(estimates[-1])
+    groups = np.asarray(connected_components(wins > 0, directed=False)[1], dtype=np.intp)
+    return Ratings(theta, elo(theta), nothing, nothing, n, groups, gamma)
 
 
 def resampled_ratings(
-    wins: Floats,
-    weights: Counts,
-    *,
-    slot: Floats | None = None,
-    clusters: Labels | None = None,
-    ridge: float = RIDGE,
-    level: float = 0.95,
+    wins: Floats, resampling: Resampling, *, slot: Floats | None = None, ridge: float = RIDGE
 ) -> Ratings:
     """`bradley_terry` of all conversations, with percentile intervals from refitting resampled ones.
 
-    `wins` and `slot` are (conversations, models, models); `weights` come from `resample_weights` for the number of
-    conversations, or of clusters (labels 0 … k − 1). Under two of them there is no interval (NaN).
+    `wins` and `slot` are (conversations, models, models). Under two units there is no interval (NaN).
     """
     whole = bradley_terry(wins.sum(axis=0), slot=None if slot is None else slot.sum(axis=0), ridge=ridge)
-    units = [part.reshape(len(part), whole.theta.size**2) for part in (wins, slot) if part is not None]
-    units = [sum_by_cluster(part, clusters) for part in units]
-    if len(units[0]) < 2:
+    weights, count = resampling.weights, len(whole.theta)
+    if weights.shape[1] < 2 or not len(wins):
         return whole
-    low, high = percentile_interval(elo(_refitted(units, weights, ridge, whole)), level)
+    units = [resampling.sums(part.reshape(len(part), count**2)) for part in (wins, slot) if part is not None]
+    start, fits = np.nan_to_num(np.append(whole.theta, whole.gamma)), []
+    for part in parts_of(len(weights), count**2, _CHUNK_CELLS):
+        drawn, *slots = ((weights[part].astype(np.float64) @ unit).reshape(-1, count, count) for unit in units)
+        compared = drawn.sum(axis=2) + drawn.sum(axis=1) > 0
+        fits.append(np.where(compared, _fit(drawn, slots[0] if slots else None, ridge, start)[:, :-1], np.nan))
+    low, high = percentile_interval(elo(np.concatenate(fits)), resampling.level)
     return replace(whole, low=low, high=high)
 
 
@@ -99,45 +100,16 @@ def elo(theta: ArrayLike) -> Floats:
     return np.asarray(1000 + 400 / log(10) * np.asarray(theta, dtype=np.float64))
 
 
-def _comparisons(wins: Floats) -> Floats:
-    return np.asarray(wins.sum(axis=2) + wins.sum(axis=1))
+def _fit(wins: Floats, slot: Floats | None, ridge: float, start: Floats) -> Floats:
+    """Newton's method on many win tables at once: (tables, models, models) → θ and γ (tables, models + 1).
 
-
-def _groups(wins: Floats) -> Labels:
-    from scipy.sparse.csgraph import connected_components
-
-    return np.asarray(connected_components(wins > 0, directed=False)[1], dtype=np.intp)
-
-
-def _refitted(units: list[Floats], weights: Counts, ridge: float, whole: Ratings) -> Floats:
-    """θ of each resample (draws, models); NaN where a model is not compared in it."""
-    count = len(whole.theta)
-    start = np.nan_to_num(whole.theta)
-    fits = []
-    size = max(1, _CHUNK_CELLS // count**2)
-    for begin in range(0, len(weights), size):
-        drawn = weights[begin : begin + size].astype(np.float64)
-        wins, *slots = ((drawn @ part).reshape(-1, count, count) for part in units)
-        gamma = float(np.nan_to_num(whole.gamma))
-        fits.append(_fit(wins, slots[0] if slots else None, ridge, start, gamma)[0])
-    return np.concatenate(fits)
-
-
-def _fit(wins: Floats, slot: Floats | None, ridge: float, start: Floats, gamma: float) -> tuple[Floats, Floats]:
-    """Newton's method on many win tables at once, (tables, models, models) → θ (tables, models) and γ (tables,).
-
-    Steps are capped, since far from the optimum the curvature promises more than it keeps.
+    Where the slots are unknown each model stood first half of the time, and γ stays 0. Steps are capped, since far
+    from the optimum the curvature promises more than it keeps.
     """
-    tables, count, _ = wins.shape
-    first, second = (wins, np.zeros_like(wins)) if slot is None else (slot, wins - slot)
-    known = slot is not None
-    estimates = np.tile(np.append(start, gamma), (tables, 1))
+    first, second = (wins / 2, wins / 2) if slot is None else (slot, wins - slot)
+    estimates = np.tile(start, (len(wins), 1))
     for _ in range(_ITERATIONS):
         gradient, curvature = _derivatives(estimates, first, second, ridge)
-        if not known:
-            gradient[:, -1] = 0.0
-            curvature[:, -1, :-1] = curvature[:, :-1, -1] = 0.0
-            curvature[:, -1, -1] = 1.0
         try:
             step = np.linalg.solve(curvature, gradient[..., None])[..., 0]
         except np.linalg.LinAlgError:
@@ -145,11 +117,10 @@ def _fit(wins: Floats, slot: Floats | None, ridge: float, start: Floats, gamma: 
         longest = np.abs(step).max(axis=1, keepdims=True)
         estimates += step * np.minimum(1.0, _LONGEST_STEP / np.maximum(longest, _LONGEST_STEP))
         if longest.max() < 1e-9:
-            theta = np.where(_comparisons(wins) > 0, estimates[:, :-1], np.nan)
-            return theta, estimates[:, -1] if known else np.full(tables, np.nan)
+            return estimates
     raise StatisticsError(
-        f"Bradley-Terry ratings of {count} models did not converge with ridge {ridge:g}: too few of them have both won "
-        "and lost. Use a ridge above 0, or leave out models with few comparisons."
+        f"Bradley-Terry ratings of {wins.shape[1]} models did not converge with ridge {ridge:g}: too few of them have "
+        "both won and lost. Use a ridge above 0, or leave out models with few comparisons."
     )
 
 

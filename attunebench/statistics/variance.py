@@ -5,23 +5,21 @@ Crossed random effects without replication, y = μ + conversation + model + resi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attunebench.statistics.bootstrap import Counts, Floats, Labels, percentile_interval
+from attunebench.statistics.bootstrap import Counts, Floats, Resampling, percentile_interval, ratio
 
 _ROUNDING = 1e-10
 """A component below this share of the three is what sums of floating point numbers leave of 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Component:
-    """One source: its variance (≥ 0, in squared units of the values) and its share of the three together, in [0, 1].
+class Component(NamedTuple):
+    """One source: its variance (≥ 0) and its share of the three together, with an interval where resampling was given.
 
-    `low` and `high` enclose the share, NaN where no interval was asked for. `negative` says that the estimate came out
-    below 0 and is shown as 0: the source is too weak to be seen. NaN is undefined.
+    `negative`: the estimate came out below 0 and is shown as 0, as the source is too weak to be seen. NaN is undefined.
     """
 
     variance: float
@@ -31,12 +29,11 @@ class Component:
     negative: bool
 
 
-@dataclass(frozen=True, slots=True)
-class VarianceComponents:
+class VarianceComponents(NamedTuple):
     """The three sources, and how many conversations and models they were estimated from.
 
-    `residual` is what is neither the conversation's nor the model's: models being good at different conversations,
-    and chance; without repeated runs these two cannot be separated.
+    `residual`: models being good at different conversations, and chance; without repeated runs the two cannot be
+    separated.
     """
 
     conversation: Component
@@ -46,46 +43,37 @@ class VarianceComponents:
     n_models: int
 
 
-def variance_components(
-    values: Floats, *, weights: Counts | None = None, clusters: Labels | None = None, level: float = 0.95
-) -> VarianceComponents:
+def variance_components(values: Floats, resampling: Resampling | None = None) -> VarianceComponents:
     """Variance components of `values` (conversations, models), NaN a gap, by the method of moments.
 
     Without gaps these are the estimates of the analysis of variance, which REML agrees with where none is negative;
-    with gaps Henderson's first method, unbiased as well and using every value. With `weights` (from `resample_weights`
-    for the number of rows, or of clusters) the shares get percentile intervals over conversations for these models;
-    that of the model errs to the wide side where models hardly differ. Under two conversations or models, or where
-    gaps leave the sources mixed (each conversation by one model), everything is NaN.
+    with gaps Henderson's first method, unbiased as well and using every value. Intervals of the shares are over
+    conversations for these models; that of the model errs to the wide side where models hardly differ. Under two
+    conversations or models, or where gaps leave the sources mixed (each conversation by one model), everything is NaN.
     Source: spec 07; Searle, Casella & McCulloch, Variance Components (1992), ch. 5.
     """
     known = ~np.isnan(values)
     rows, columns = known.any(axis=1), known.any(axis=0)
-    counts = int(rows.sum()), int(columns.sum())
     # Any value will do as the origin; one of the values themselves leaves constant data exactly 0.
     centred = np.where(known, values - (values[known][0] if known.any() else 0.0), 0.0)
     centred, known = centred[:, columns], known[:, columns]
     estimates = _henderson(np.ones((1, len(values))), centred, known)
     estimates[np.abs(estimates) <= _ROUNDING * np.abs(estimates).sum()] = 0.0
     low = high = np.full(3, np.nan)
-    if weights is not None and weights.shape[1] > 1 and not np.isnan(estimates).any():
-        drawn = weights if clusters is None else weights[:, clusters]
-        samples = _henderson(drawn, centred, known)
+    if resampling is not None and resampling.weights.shape[1] > 1 and not np.isnan(estimates).any():
+        clusters, weights = resampling.clusters, resampling.weights
+        samples = _henderson(weights if clusters is None else weights[:, clusters], centred, known)
         # Resampling adds its own noise to the models' means, which would pass for differences between models.
         samples += estimates - np.nanmean(samples, axis=0)
-        low, high = percentile_interval(_shares(np.maximum(samples, 0)), level, keep_constant=True)
-    kept = np.maximum(estimates[0], 0)
-    shares = _shares(kept[None])[0]
-    conversation, model, residual = (
-        Component(float(kept[i]), float(shares[i]), float(low[i]), float(high[i]), bool(estimates[0, i] < 0))
-        for i in range(3)
-    )
-    return VarianceComponents(conversation, model, residual, *counts)
+        low, high = percentile_interval(_shares(np.maximum(samples, 0)), resampling.level, keep_constant=True)
+    kept = np.maximum(estimates, 0)
+    figures = (part.tolist() for part in (kept[0], _shares(kept)[0], low, high, estimates[0] < 0))
+    conversation, model, residual = (Component(*one) for one in zip(*figures, strict=True))
+    return VarianceComponents(conversation, model, residual, int(rows.sum()), int(columns.sum()))
 
 
 def _shares(variances: Floats) -> Floats:
-    totals = variances.sum(axis=1, keepdims=True)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(totals > 0, variances / totals, np.nan))
+    return ratio(variances, variances.sum(axis=1, keepdims=True))
 
 
 def _henderson(weights: Counts | Floats, values: Floats, known: NDArray[np.bool_]) -> Floats:
@@ -95,17 +83,14 @@ def _henderson(weights: Counts | Floats, values: Floats, known: NDArray[np.bool_
     that are linear in the three variances; solving for these gives the estimates.
     """
     w = weights.astype(np.float64)
-    per_row = known.sum(axis=1).astype(np.float64)
-    totals = values.sum(axis=1)
-    n = w @ per_row
-    rows = w @ (per_row > 0)
+    per_row, totals = known.sum(axis=1).astype(np.float64), values.sum(axis=1)
+    n, rows = w @ per_row, w @ (per_row > 0)
     column_n, column_totals = w @ known, w @ values
     columns = (column_n > 0).sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        grand = (w @ totals) ** 2 / n
-        by_row = w @ np.where(per_row > 0, totals**2 / per_row, 0.0)
-        by_column = np.where(column_n > 0, column_totals**2 / column_n, 0.0).sum(axis=1)
-        row_load, column_load = w @ per_row**2 / n, (column_n**2).sum(axis=1) / n
+    grand = ratio((w @ totals) ** 2, n)
+    by_row = w @ np.nan_to_num(ratio(totals**2, per_row))
+    by_column = np.nan_to_num(ratio(column_totals**2, column_n)).sum(axis=1)
+    row_load, column_load = ratio(w @ per_row**2, n), ratio((column_n**2).sum(axis=1), n)
     sums = np.stack([by_row - grand, by_column - grand, w @ (values**2).sum(axis=1) - grand], axis=1)
     system = np.stack(
         [

@@ -85,7 +85,7 @@ def test_the_terminal_shows_the_first_pairs_and_all_when_asked(cli: Callable[...
 
 def test_json_holds_every_pair_with_all_that_is_known_of_it(cli: Callable[..., Any], scores: Path) -> None:
     document = json.loads(quick(cli, "--metric", "pairwise_accuracy", "--format", "json").out)
-    (pairs,) = (table for table in document["analyses"][1]["tables"] if table["id"] == "pairs")
+    (pairs,) = (table for table in document["analyses"][0]["tables"] if table["id"] == "pairs_pairwise_accuracy")
     assert 3 == len(pairs["rows"])
     expected = {"ahead", "behind", "difference", "p", "p_corrected", "told_apart", "mde", "mde_corrected", "n"}
     assert expected <= set(pairs["rows"][0])
@@ -127,7 +127,7 @@ def test_a_terminal_shows_the_pairs_of_the_first_mode_and_says_where_the_others_
     (tmp_path / "scores.json").write_text(json.dumps(plain_scores({"a": modes, "b": modes})), encoding="utf-8")
     words = ("--metric", "composite")
     brief = quick(cli, *words).out
-    assert 1 == brief.count("The pair\n")
+    assert 1 == brief.count("the pair\n")
     assert "The pairs: --mode verbose, --all-rows or another --format." in " ".join(brief.split())
-    assert 2 == quick(cli, *words, "--all-rows").out.count("The pair\n")
-    assert 2 == quick(cli, *words, "--format", "markdown").out.count("The pair\n")
+    assert 2 == quick(cli, *words, "--all-rows").out.count("the pair\n")
+    assert 2 == quick(cli, *words, "--format", "markdown").out.count("the pair\n")

@@ -56,35 +56,27 @@ def column(table: Table, name: str) -> list[Any]:
     return [row[index].value for row in table.rows]
 
 
-def test_it_has_each_metric_in_each_mode_and_modes_and_weights(found: Comparison) -> None:
-    expected = [
-        "compare",
-        "compare-composite-default",
-        "compare-composite-verbose",
-        "compare-pairwise-accuracy-default",
-        "compare-pairwise-accuracy-verbose",
-        "compare-modes",
-        "compare-weights",
-    ]
+def test_it_has_a_leaderboard_and_all_pairs_of_each_mode_and_modes_and_weights(found: Comparison) -> None:
+    expected = ["compare-default", "compare-verbose", "compare-modes", "compare-weights"]
     assert expected == [analysis.name for analysis in found.analyses]
+    boards = ["composite", "pairwise_accuracy", "told_apart", "references"]
+    assert [*boards, "pairs_composite", "pairs_pairwise_accuracy"] == [table.id for table in found.analyses[0].tables]
 
 
-def test_it_leads_with_how_many_are_told_apart_and_who_shares_the_first_tier(found: Comparison) -> None:
+def test_it_leads_with_how_many_differ_and_who_shares_the_first_tier(found: Comparison) -> None:
     assert "2 of 3 pairs" in found.analyses[0].shows
     first = found.rankings["composite", "default"].tiers[0]
     assert {"best", "near"} == {found.rankings["composite", "default"].groups[i].label for i in first}
 
 
-def test_a_reference_stands_beside_the_tiers_and_has_no_place(found: Comparison) -> None:
-    table = table_of(found, "compare-composite-default", "tiers")
-    assert ["1", "1", "2", "ref."] == column(table, "tier")
-    assert "Base rate" == column(table, "model")[-1]
-    assert pytest.approx(50.5) == column(table, "score")[-1]
-    assert column(table, "place")[-1] is None
+def test_a_reference_stands_beside_the_models_and_is_not_ranked(found: Comparison) -> None:
+    assert [1, 1, 2] == column(table_of(found, "compare-default", "composite"), "tier")
+    table = table_of(found, "compare-default", "references")
+    assert ("Base rate", pytest.approx(50.5)) == (column(table, "reference")[0], column(table, "composite")[0])
 
 
-def test_pairs_stand_with_the_better_one_first_and_those_told_apart_on_top(found: Comparison) -> None:
-    table = table_of(found, "compare-composite-default", "pairs")
+def test_pairs_stand_with_the_better_one_first_and_significant_ones_on_top(found: Comparison) -> None:
+    table = table_of(found, "compare-default", "pairs_composite")
     assert ["yes", "yes", "no"] == column(table, "told_apart")
     assert all(difference >= 0 for difference in column(table, "difference"))
     assert ["last", "last"] == column(table, "behind")[:2]
@@ -93,6 +85,11 @@ def test_pairs_stand_with_the_better_one_first_and_those_told_apart_on_top(found
 def test_baselines_are_compared_where_they_are_asked_for(study: ScoreTable) -> None:
     with_them = compare(study, Settings(resamples=500, baselines=True, mode="default"))
     assert 6 == with_them.rankings["composite", "default"].pairs.of
+
+
+def test_what_could_have_been_found_stands_beside_what_was(found: Comparison) -> None:
+    table = table_of(found, "compare-default", "told_apart")
+    assert all(column(table, "mde") + column(table, "mde_corrected"))
 
 
 def test_named_models_alone_are_compared(study: ScoreTable) -> None:
@@ -108,7 +105,7 @@ def test_a_name_that_is_nobody_s_is_answered_with_the_nearest(study: ScoreTable)
 def test_one_mode_alone_is_not_held_against_others(study: ScoreTable) -> None:
     names = [analysis.name for analysis in compare(study, Settings(resamples=500, mode="verbose")).analyses]
     assert "compare-modes" not in names
-    assert "compare-composite-default" not in names
+    assert "compare-default" not in names
 
 
 def test_a_single_model_in_two_modes_is_compared_with_itself(study: ScoreTable) -> None:
@@ -133,13 +130,13 @@ def test_under_twenty_are_warned_of_and_nothing_is_claimed() -> None:
     rng = np.random.default_rng(0)
     found = compare(score_table(plain_scores({"a": values(rng, 0.9, 12), "b": values(rng, 0.1, 12)})), QUICK)
     assert any("Only 12 conversations in common" in warning for warning in found.warnings)
-    assert ["too few"] == column(table_of(found, "compare-composite-default", "pairs"), "told_apart")
-    assert ["–", "–"] == column(table_of(found, "compare-composite-default", "tiers"), "tier")
+    assert ["too few"] == column(table_of(found, "compare-default", "pairs_composite"), "told_apart")
+    assert [None, None] == column(table_of(found, "compare-default", "composite"), "tier")
 
 
 def test_a_metric_that_was_not_measured_is_said_to_be_missing(study: ScoreTable) -> None:
     found = compare(study, Settings(resamples=500, metrics=("draft_judge",), mode="default"))
-    assert "Draft" in found.analyses[1].missing
+    assert "Draft" in found.analyses[0].missing
 
 
 def test_models_of_several_files_are_compared() -> None:

@@ -152,7 +152,7 @@ def test_agreement_on_yes_and_no_is_that_of_the_answers(data: Path, tmp_path: Pa
     )
     found = ballots(folder, data)
     [row] = rows(table(judge_report(found, settings=QUICK), "answers"))
-    answers = answers_of(found).values
+    (answers,) = answers_of(found).values
     assert (len(answers), N) == (row["answers"].value, row["conversations"].value)
     assert pytest.approx(cohen_kappa_score(answers[:, 0], answers[:, 1])) == row["kappa"].value
     assert pytest.approx((answers[:, 0] == answers[:, 1]).mean()) == row["same"].value

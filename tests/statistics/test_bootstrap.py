@@ -39,7 +39,7 @@ def test_weights_need_a_unit():
 def test_means_and_errors_leave_gaps_out(values):
     known = [value for value in values if value is not None]
     weights = bootstrap.resample_weights(len(values), 200, np.random.default_rng(0))
-    found = bootstrap.estimate_ratios(*columns([[v] for v in values]), weights)
+    found = bootstrap.estimate_ratios(*columns([[v] for v in values]), bootstrap.Resampling(weights))
     assert len(known) == found.n[0]
     if not known:
         assert np.isnan([found.value[0], found.se[0], found.low[0], found.high[0]]).all()
@@ -73,7 +73,9 @@ def test_a_resampled_mean_is_the_mean_of_the_drawn_rows():
 
 def test_a_ratio_of_sums_is_no_mean_of_ratios():
     weights = bootstrap.resample_weights(2, 100, np.random.default_rng(0))
-    found = bootstrap.estimate_ratios(np.array([[1.0], [90.0]]), np.array([[10.0], [100.0]]), weights)
+    found = bootstrap.estimate_ratios(
+        np.array([[1.0], [90.0]]), np.array([[10.0], [100.0]]), bootstrap.Resampling(weights)
+    )
     assert pytest.approx(91 / 110) == found.value[0]
     assert pytest.approx(0.1) == found.low[0]
     assert pytest.approx(0.9) == found.high[0]
@@ -81,7 +83,7 @@ def test_a_ratio_of_sums_is_no_mean_of_ratios():
 
 def test_one_cluster_says_nothing_about_its_spread():
     weights = bootstrap.resample_weights(1, 100, np.random.default_rng(0))
-    found = bootstrap.estimate_ratios(*columns([[0.1], [0.9]]), weights, clusters=np.array([0, 0]))
+    found = bootstrap.estimate_ratios(*columns([[0.1], [0.9]]), bootstrap.Resampling(weights, np.array([0, 0])))
     assert pytest.approx(0.5) == found.value[0]
     assert np.isnan([found.se[0], found.low[0]]).all()
 
@@ -98,7 +100,7 @@ def test_clustered_errors_are_those_of_statsmodels():
 def test_intervals_agree_with_the_percentile_bootstrap_of_scipy():
     values = np.random.default_rng(8).gamma(2, size=80)
     weights = bootstrap.resample_weights(80, 20_000, np.random.default_rng(0))
-    found = bootstrap.estimate_ratios(*columns(values[:, None]), weights)
+    found = bootstrap.estimate_ratios(*columns(values[:, None]), bootstrap.Resampling(weights))
     options = {"method": "percentile", "n_resamples": 20_000, "random_state": np.random.default_rng(1)}
     expected = stats.bootstrap((values,), np.mean, **options).confidence_interval
     assert expected.low == pytest.approx(found.low[0], abs=0.01)
@@ -109,7 +111,7 @@ def test_nominal_95_percent_intervals_cover_93_to_97_percent_at_n_200():
     rng = np.random.default_rng(20)
     experiments = rng.normal(0.6, 0.1, size=(200, 1500))
     weights = bootstrap.resample_weights(200, 2000, rng)
-    found = bootstrap.estimate_ratios(*columns(experiments), weights)
+    found = bootstrap.estimate_ratios(*columns(experiments), bootstrap.Resampling(weights))
     assert 0.93 <= float(np.mean((found.low <= 0.6) & (found.high >= 0.6))) <= 0.97
 
 
@@ -118,10 +120,12 @@ def test_clustered_intervals_cover_where_plain_ones_are_too_narrow():
     shared = np.repeat(rng.normal(0, 0.1, size=(100, 1000)), 4, axis=0)
     experiments = 0.6 + shared + rng.normal(0, 0.05, size=(400, 1000))
     labels = np.repeat(np.arange(100), 4)
-    clustered = bootstrap.estimate_ratios(
-        *columns(experiments), bootstrap.resample_weights(100, 1000, rng), clusters=labels
+    clustered, plain = (
+        bootstrap.estimate_ratios(
+            *columns(experiments), bootstrap.Resampling(bootstrap.resample_weights(units, 1000, rng), clusters)
+        )
+        for units, clusters in ((100, labels), (400, None))
     )
-    plain = bootstrap.estimate_ratios(*columns(experiments), bootstrap.resample_weights(400, 1000, rng))
     covers = [float(np.mean((found.low <= 0.6) & (found.high >= 0.6))) for found in (clustered, plain)]
     assert 0.92 <= covers[0] <= 0.97
     assert covers[1] < 0.85

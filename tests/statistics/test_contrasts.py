@@ -38,7 +38,7 @@ def test_means_counts_and_errors_are_those_of_welch():
         assert pytest.approx(one.mean() - other.mean()) == found.estimate[column]
         expected = np.sqrt(one.var(ddof=1) / len(one) + other.var(ddof=1) / len(other))
         assert pytest.approx(expected) == found.se[column]
-    assert pytest.approx(minimum_detectable_effect(found.se, 1)) == found.mde
+    assert pytest.approx(minimum_detectable_effect(found.se)) == found.mde
 
 
 def test_p_is_that_of_a_permutation_test_of_welchs_statistic():

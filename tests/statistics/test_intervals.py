@@ -63,7 +63,7 @@ def test_bca_of_the_same_resamples_differs_from_scipys_formula_by_nothing():
     deviations = without.mean() - without
     acceleration = (deviations**3).sum() / (6 * (deviations**2).sum() ** 1.5)
     ends = [stats.norm.cdf(bias + (bias + z) / (1 - acceleration * (bias + z))) for z in stats.norm.ppf([0.025, 0.975])]
-    found = bca_ratios(values, np.ones_like(values), weights)
+    found = bca_ratios(values, np.ones_like(values), bootstrap.Resampling(weights))
     assert np.quantile(means, ends) == pytest.approx([found.low[0], found.high[0]])
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from attunebench.statistics.bootstrap import resample_weights
+from attunebench.statistics.bootstrap import Resampling, resample_weights
 from attunebench.statistics.rank_tests import FEWEST_UNITS, rank_shift_p, spearman, spearman_p
 
 
@@ -59,7 +59,7 @@ def test_p_is_undefined_where_a_side_is_tied_or_too_short(b: list[float]) -> Non
 @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=3, max_size=12))
 def test_the_estimate_is_scipys(pairs: list[tuple[int, int]]) -> None:
     a, b = np.array(pairs, dtype=float).T
-    found = spearman(a, b, draws=resample_weights(len(a), 20, rng()))
+    found = spearman(a, b, Resampling(resample_weights(len(a), 20, rng())))
     if len(set(a)) < 2 or len(set(b)) < 2:
         assert np.isnan([found.value, found.low, found.high]).all()
     else:
@@ -74,7 +74,7 @@ def test_weighted_resamples_are_those_of_repeated_rows() -> None:
     for draw in weights:
         rows = [row for row in range(25) for _ in range(draw[clusters[row]])]
         drawn.append(stats.spearmanr(a[rows], b[rows]).statistic)
-    found = spearman(a, b, draws=weights, clusters=clusters)
+    found = spearman(a, b, Resampling(weights, clusters))
     assert pytest.approx(np.quantile(drawn, [0.025, 0.975])) == [found.low, found.high]
     assert (25, 13) == (found.n, found.clusters)
 
@@ -85,23 +85,23 @@ def test_the_interval_covers_at_its_level() -> None:
     for seed in range(200):
         a = rng(1000 + seed).normal(size=80)
         b = a + rng(2000 + seed).normal(size=80, scale=np.sqrt(3))
-        found = spearman(a, b, draws=resample_weights(80, 200, rng(seed)))
+        found = spearman(a, b, Resampling(resample_weights(80, 200, rng(seed))))
         covered += found.low <= truth <= found.high
     assert 0.91 <= covered / 200 <= 0.98
 
 
 def test_a_gap_leaves_its_row_out() -> None:
     a, b = np.array([1.0, 2.0, np.nan, 4.0, 3.0]), np.array([2.0, 1.0, 9.0, 5.0, np.nan])
-    found = spearman(a, b, draws=resample_weights(5, 20, rng()))
+    found = spearman(a, b, Resampling(resample_weights(5, 20, rng())))
     assert (pytest.approx(0.5), 3) == (found.value, found.n)
 
 
 def test_a_few_units_have_no_interval() -> None:
     for units in (FEWEST_UNITS - 1, FEWEST_UNITS):
         x = np.arange(units, dtype=float)
-        found = spearman(x, np.roll(x, 1), draws=resample_weights(units, 50, rng()))
+        found = spearman(x, np.roll(x, 1), Resampling(resample_weights(units, 50, rng())))
         assert (units < FEWEST_UNITS) == np.isnan(found.low)
-    nothing = spearman(np.array([]), np.array([]), draws=resample_weights(1, 5, rng()))
+    nothing = spearman(np.array([]), np.array([]), Resampling(resample_weights(1, 5, rng())))
     assert (0, True) == (nothing.n, np.isnan(nothing.value))
 
 

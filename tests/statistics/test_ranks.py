@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import stats
 
-from attunebench.statistics.bootstrap import resample_weights
+from attunebench.statistics.bootstrap import Resampling, resample_weights
 from attunebench.statistics.ranks import competition_ranks, rank_stability, tiers, weight_sensitivity
 
 MEANS = arrays.arrays(np.float64, st.integers(1, 8), elements=st.integers(0, 5).map(lambda tenths: tenths / 10))
 PUBLISHED = (0.24, 0.49, 0.27)
 
 
-def stability(values, seed=0, resamples=400, **options):
-    units = len(values) if options.get("clusters") is None else int(options["clusters"].max()) + 1
-    weights = resample_weights(units, resamples, np.random.default_rng(seed))
-    return rank_stability(np.asarray(values, float), weights, **options)
+def stability(values, seed=0, resamples=400, clusters=None, **options):
+    units = len(values) if clusters is None else int(clusters.max()) + 1
+    resampling = Resampling(resample_weights(units, resamples, np.random.default_rng(seed)), clusters)
+    return rank_stability(np.asarray(values, float), resampling, **options)
 
 
 def sensitivity(pillars, weights=PUBLISHED, **options):

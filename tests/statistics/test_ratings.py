@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from attunebench.errors import StatisticsError
-from attunebench.statistics.bootstrap import resample_weights
+from attunebench.statistics.bootstrap import Resampling, resample_weights
 from attunebench.statistics.ratings import bradley_terry, elo, resampled_ratings, win_matrix
 
 WINS = arrays.arrays(np.float64, (5, 5), elements=st.integers(0, 20).map(float)).map(
@@ -124,7 +124,7 @@ def test_groups_that_never_met_are_told_apart_and_a_model_that_never_played_has_
 def test_a_resample_is_the_fit_of_the_conversations_drawn():
     wins = win_matrix(np.random.default_rng(2).normal(size=(12, 4)))
     weights = resample_weights(12, 2, np.random.default_rng(0))
-    found = resampled_ratings(wins, weights)
+    found = resampled_ratings(wins, Resampling(weights))
     fits = [bradley_terry((drawn[:, None, None] * wins).sum(axis=0)).elo for drawn in weights]
     low, high = np.quantile(fits, [0.025, 0.975], axis=0)
     assert pytest.approx(low) == found.low
@@ -137,11 +137,11 @@ def test_clusters_are_resampled_whole_and_one_alone_has_no_interval():
     labels = np.repeat(np.arange(20), 10)
     values = rng.normal(size=(20, 4))[labels] + rng.normal(0, 0.3, size=(200, 4))
     wins = win_matrix(values)
-    plain = resampled_ratings(wins, resample_weights(200, 200, np.random.default_rng(0)))
-    clustered = resampled_ratings(wins, resample_weights(20, 200, np.random.default_rng(0)), clusters=labels)
+    plain = resampled_ratings(wins, Resampling(resample_weights(200, 200, np.random.default_rng(0))))
+    clustered = resampled_ratings(wins, Resampling(resample_weights(20, 200, np.random.default_rng(0)), labels))
     assert (clustered.high - clustered.low > 1.5 * (plain.high - plain.low)).all()
     weights = resample_weights(1, 50, np.random.default_rng(0))
-    assert np.isnan(resampled_ratings(wins, weights, clusters=np.zeros(200, dtype=np.intp)).low).all()
+    assert np.isnan(resampled_ratings(wins, Resampling(weights, np.zeros(200, dtype=np.intp))).low).all()
 
 
 def test_planted_ratings_and_the_slot_are_recovered():
@@ -150,7 +150,7 @@ def test_planted_ratings_and_the_slot_are_recovered():
     found, covered = [], []
     for _ in range(100):
         wins, slot = contests(rng, theta, 0.6, conversations=200)
-        rated = resampled_ratings(wins, resample_weights(200, 250, rng), slot=slot)
+        rated = resampled_ratings(wins, Resampling(resample_weights(200, 250, rng)), slot=slot)
         found.append([*rated.theta, rated.gamma])
         inside = (rated.low <= elo(theta)) & (elo(theta) <= rated.high)
         covered.append(inside)
@@ -161,6 +161,6 @@ def test_planted_ratings_and_the_slot_are_recovered():
 @pytest.mark.parametrize("conversations", [0, 3])
 def test_without_comparisons_there_are_no_ratings_and_no_error(conversations):
     weights = resample_weights(3, 10, np.random.default_rng(0))
-    found = resampled_ratings(win_matrix(np.full((conversations, 3), np.nan)), weights)
+    found = resampled_ratings(win_matrix(np.full((conversations, 3), np.nan)), Resampling(weights))
     assert np.isnan([found.theta, found.elo, found.low, found.high]).all()
     assert [0, 0, 0] == found.n.tolist()

@@ -11,7 +11,7 @@ import pytest
 from bca import bca_of_means
 
 from attunebench.statistics import intervals
-from attunebench.statistics.bootstrap import resample_weights
+from attunebench.statistics.bootstrap import Resampling, resample_weights
 from attunebench.statistics.multiple import adjust, max_t, minimum_detectable_effect
 from attunebench.statistics.paired import paired_tests
 from attunebench.statistics.ranks import rank_stability, tiers
@@ -143,7 +143,7 @@ def test_clustered_sign_flips_reject_a_true_null_in_4_to_6_percent_where_plain_o
 
 def test_an_effect_of_the_minimum_detectable_size_is_found_four_times_in_five():
     rng = np.random.default_rng(19)
-    effect = float(minimum_detectable_effect(np.sqrt(0.02), CONVERSATIONS))
+    effect = float(minimum_detectable_effect(np.sqrt(0.02 / CONVERSATIONS)))
     found = paired_tests(*experiments(rng, 1500, effect), rng=rng, resamples=2, permutations=B)
     assert effect == pytest.approx(float(found.mde.mean()), rel=0.01)
     assert 0.77 <= float(np.mean(found.p <= 0.05)) <= 0.83
@@ -211,7 +211,7 @@ def test_rank_intervals_hold_the_true_rank():
     gap = np.sqrt(0.02 / CONVERSATIONS)
     scores = families(rng, 200, 0.6 - gap * np.arange(6))
     weights = resample_weights(CONVERSATIONS, 200, rng)
-    found = [rank_stability(scores[:, i], weights) for i in range(200)]
+    found = [rank_stability(scores[:, i], Resampling(weights)) for i in range(200)]
     held = np.mean([(f.low <= np.arange(1, 7)) & (f.high >= np.arange(1, 7)) for f in found], axis=0)
     assert held.min() >= 0.93
 
@@ -221,6 +221,6 @@ def test_the_chance_to_be_above_is_no_certainty_where_models_are_equal():
     rng = np.random.default_rng(22)
     scores = families(rng, 400, [0.6, 0.6])
     weights = resample_weights(CONVERSATIONS, 300, rng)
-    above = np.array([rank_stability(scores[:, i], weights).p_above[0, 1] for i in range(400)])
+    above = np.array([rank_stability(scores[:, i], Resampling(weights)).p_above[0, 1] for i in range(400)])
     assert 0.5 == pytest.approx(above.mean(), abs=0.05)
     assert 0.05 == pytest.approx(np.mean((above < 0.025) | (above > 0.975)), abs=0.025)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attunebench.statistics.bootstrap import resample_weights
+from attunebench.statistics.bootstrap import Resampling, resample_weights
 from attunebench.statistics.contrasts import group_difference
 from attunebench.statistics.correlation import correlation_matrix
 from attunebench.statistics.variance import variance_components
@@ -73,7 +73,7 @@ def test_correlations_over_many_models_are_covered():
     for _ in range(100):
         skills = rng.multivariate_normal(np.zeros(3), planted, size=40).T
         noise = rng.normal(0, 0.5, size=(3, 200, 40)) + rng.normal(size=(3, 200, 1))
-        found = correlation_matrix(skills[:, None, :] + noise, resample_weights(200, 200, rng), rng=rng)
+        found = correlation_matrix(skills[:, None, :] + noise, Resampling(resample_weights(200, 200, rng)), rng=rng)
         covered.append(((found.low <= truth) & (truth <= found.high))[np.triu_indices(3, 1)])
     assert 0.93 <= float(np.mean(covered)) <= 0.97
 
@@ -87,7 +87,7 @@ def test_shares_of_variance_are_covered():
     covered = []
     for _ in range(200):
         values = rng.normal(0, 0.3, (200, 1)) + models + rng.normal(0, 0.2, (200, 11))
-        found = variance_components(values, weights=resample_weights(200, 200, rng))
+        found = variance_components(values, Resampling(resample_weights(200, 200, rng)))
         parts = (found.conversation, found.model, found.residual)
         covered.append([part.low <= share <= part.high for part, share in zip(parts, truth, strict=True)])
     assert (np.mean(covered, axis=0) >= 0.92).all()

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attunebench.statistics.bootstrap import estimate_ratios, mean_as_ratio, resample_weights, skill
+from attunebench.statistics.bootstrap import Resampling, estimate_ratios, mean_as_ratio, resample_weights, skill
 
 N = 40
-WEIGHTS = resample_weights(N, 400, np.random.default_rng(0))
+WEIGHTS = Resampling(resample_weights(N, 400, np.random.default_rng(0)))
 
 
 def sample(seed=0, columns=3):
@@ -69,7 +69,8 @@ def test_one_row_or_one_person_has_no_interval():
     found = skill(one, baseline, 1.0, WEIGHTS)
     assert np.isfinite(found.value).all()
     assert np.isnan(found.low).all()
-    person = skill(scores, baseline, 1.0, resample_weights(1, 50, np.random.default_rng(0)), clusters=np.zeros(N, int))
+    alone = Resampling(resample_weights(1, 50, np.random.default_rng(0)), np.zeros(N, int))
+    person = skill(scores, baseline, 1.0, alone)
     assert np.isnan(person.low).all()
 
 
@@ -83,7 +84,7 @@ def test_over_a_constant_way_it_is_the_interval_of_the_mean():
 def test_people_with_one_conversation_each_are_as_conversations():
     scores, baseline = sample()
     plain = skill(scores, baseline, 1.0, WEIGHTS)
-    clustered = skill(scores, baseline, 1.0, WEIGHTS, clusters=np.arange(N))
+    clustered = skill(scores, baseline, 1.0, Resampling(WEIGHTS.weights, np.arange(N)))
     np.testing.assert_allclose(plain.low, clustered.low)
 
 
@@ -99,6 +100,6 @@ def test_the_interval_covers_the_true_skill(people):
         scores = 0.55 + 0.5 * shared + rng.normal(0, 0.08, 200)
         clusters = None if people is None else np.repeat(np.arange(people), 2)
         weights = resample_weights(people or 200, 200, rng)
-        found = skill(scores[:, None], baseline, 1.0, weights, clusters=clusters)
+        found = skill(scores[:, None], baseline, 1.0, Resampling(weights, clusters))
         hits += found.low[0] <= 0.15 / 0.6 <= found.high[0]
     assert 0.92 <= hits / trials <= 0.98

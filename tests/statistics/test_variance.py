@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pandas import DataFrame
 
-from attunebench.statistics.bootstrap import resample_weights
+from attunebench.statistics.bootstrap import Resampling, resample_weights
 from attunebench.statistics.variance import variance_components
 
 
@@ -73,7 +73,7 @@ def test_the_order_of_conversations_and_models_is_no_matter():
 def test_a_negative_estimate_is_shown_as_zero_and_said():
     values = np.random.default_rng(5).normal(size=(40, 5))
     values -= values.mean(axis=0)
-    found = variance_components(values, weights=resample_weights(40, 100, np.random.default_rng(0)))
+    found = variance_components(values, Resampling(resample_weights(40, 100, np.random.default_rng(0))))
     assert (0, 0, True) == (found.model.variance, found.model.share, found.model.negative)
     assert not found.residual.negative
 
@@ -114,6 +114,6 @@ def test_conversations_of_one_model_each_cannot_be_told_from_chance():
 def test_one_cluster_says_nothing_about_the_spread_of_shares():
     values = crossed(np.random.default_rng(8), conversations=10, models=5)
     weights = resample_weights(1, 50, np.random.default_rng(0))
-    found = variance_components(values, weights=weights, clusters=np.zeros(10, dtype=np.intp))
+    found = variance_components(values, Resampling(weights, np.zeros(10, dtype=np.intp)))
     assert np.isnan([found.conversation.low, found.conversation.high]).all()
     assert not np.isnan(found.conversation.share)
