@@ -42,7 +42,7 @@ class BinaryTruth:
         belongs = np.tile(categories, turns)[:, None] == np.arange(count)
         yes, no = ((letters.reshape(sides, -1, 1) == ord(letter)) & belongs for letter in "yn")
         cells = np.stack([yes, no, no, yes], axis=-1).astype(np.float32).reshape(sides, -1, count * 4)
-        is_miss = np.tile(np.float32([0, 0, 1, 1]), count)
+        is_miss = np.tile(np.array([0, 0, 1, 1], dtype=np.float32), count)
         asked = (letters != ord(".")).sum(axis=-1)
         return cls(letters, np.where(asked, asked, np.nan), cells.sum(axis=1) * is_miss, cells * (1 - 2 * is_miss))
 

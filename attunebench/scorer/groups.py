@@ -7,8 +7,7 @@ another at little cost. Epochs of a conversation are averaged first, so that it 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import compress
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypedDict, get_args
 
 import numpy as np
@@ -30,9 +29,6 @@ Floats = NDArray[np.float64]
 Ci = Literal["percentile", "bca"]
 Cluster = Literal["participant"]
 
-_CONVERTED_ONCE = 5_000_000
-"""Cells of a weight matrix up to which it is held as the numbers (40 MB) that each group would else convert anew."""
-
 
 class ScoreOptions(TypedDict, total=False):
     """How scores and their intervals are made; the defaults are those of `Resampling`."""
@@ -49,10 +45,10 @@ class ScoreOptions(TypedDict, total=False):
     """The scale of the votes that count; None: where a model's results hold votes on both, the quality scale."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Resampling:
-    """The `ScoreOptions`, checked; UsageError for a value that does not exist. Groups with equally many units share one
-    weight matrix, and so their resamples."""
+    """The `ScoreOptions`, checked; UsageError for a value that does not exist. Groups of as many units share their
+    resamples."""
 
     seed: int = 0
     resamples: int = 10_000
@@ -60,7 +56,6 @@ class Resampling:
     ci: Ci = "percentile"
     rules: Rules = "attunebench"
     judge_scale: JudgeScale | None = None
-    _weights: dict[int, bootstrap.Counts] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         if self.resamples < 1 or self.seed < 0:
@@ -73,20 +68,14 @@ class Resampling:
             if value not in known:
                 raise UsageError(f"Unknown {what} {value!r}; choose {' or '.join(filter(None, known))}.")
 
-    def weights(self, units: int) -> bootstrap.Counts:
-        """How often each of `units` units is drawn in each resample: the same however often it is asked."""
-        if units not in self._weights:
-            drawn = bootstrap.resample_weights(units, self.resamples, np.random.default_rng(self.seed))
-            self._weights[units] = drawn.astype(np.float64) if drawn.size <= _CONVERTED_ONCE else drawn
-        return self._weights[units]
-
     def estimate(self, columns: Columns | None) -> dict[str, Aggregate]:
         """Every metric of a group with its doubt; n 0 and no value anywhere for a group without columns."""
         ids = cards_of(self.rules)
         if columns is None:
             return {name: {"mean": None, "n": 0, "se": None, "ci_low": None, "ci_high": None} for name in ids}
         above, below, clusters = columns
-        weights = self.weights(len(above) if clusters is None else int(clusters.max()) + 1)
+        units = len(above) if clusters is None else int(clusters.max()) + 1
+        weights = bootstrap.resample_weights(units, self.resamples, np.random.default_rng(self.seed))
         found = bootstrap.estimate_ratios(above, below, weights, clusters=clusters)
         proportions = np.array([card.proportion for card in ids.values()])
         found, wilson = with_wilson(found, below, proportions, clusters)
@@ -163,5 +152,6 @@ def pooled_of(rows: Sequence[Floats], rules: Rules) -> Pooled:
     """The pooled counts of rows together; a block that none of them has measured is None."""
     table = np.array(rows)[:, -len(BINARY_BLOCKS) * len(CATEGORIES) * len(Confusion._fields) :]
     table = table.reshape(len(rows), len(BINARY_BLOCKS), len(CATEGORIES), -1)
-    known: list[bool] = (~np.isnan(table[:, :, 0, 0])).any(axis=0).tolist()
-    return pooled_json(np.nansum(table, axis=0).astype(np.int64), [*compress(BINARY_BLOCKS, known)], rules)
+    known = np.asarray(np.isfinite(table[:, :, 0, 0]).any(axis=0))
+    measured = [block for block, some in zip(BINARY_BLOCKS, known, strict=True) if some]
+    return pooled_json(np.nansum(table, axis=0).astype(np.int64), measured, rules)

@@ -85,7 +85,7 @@ def score_released(conversation: Conversation, result: Result) -> RuleValues:
     truth, predicted = _wide(conversation.wide), _wide(result.wide)
     metrics: Values = {
         **_means(turns),
-        **released.panas(*map(_panas, (conversation.pre_panas, conversation.post_panas, result.panas))),
+        **released.panas(_panas(conversation.pre_panas), _panas(conversation.post_panas), _panas(result.panas)),
         **released.questions(truth, predicted, Q3_OPTIONS),
         **released.four_branch(truth.branches, predicted.branches),
     }
