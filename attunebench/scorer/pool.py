@@ -15,6 +15,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from threadpoolctl import threadpool_limits
+
 from attunebench.results.folder import read_result
 from attunebench.results.schema import Result
 from attunebench.scorer.assembling import Outcome, Task, score_one
@@ -32,7 +34,6 @@ FILES_PER_PROCESS = 250
 """With fewer files for each, starting a process takes longer than it saves."""
 _MOST_PROCESSES = 16
 _CHUNK = 32
-_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def processes_for(files: int) -> int:
@@ -51,8 +52,7 @@ class Scorers:
     def __init__(self, task: Task, processes: int) -> None:
         self._task = task
         # A process for each core leaves none for threads of BLAS, which wait for each other by spinning.
-        self._set = [name for name in _THREADS if processes > 1 and name not in os.environ]
-        os.environ.update(dict.fromkeys(self._set, "1"))
+        self._threads = threadpool_limits(1)
         self._executor = _executor(task, processes - 1) if processes > 1 else None
         self._ahead = (processes - 1) * _AHEAD
 
@@ -62,8 +62,7 @@ class Scorers:
     def __exit__(self, *_error: object) -> None:
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=True)
-        for name in self._set:
-            os.environ.pop(name, None)
+        self._threads.restore_original_limits()
 
     def score(self, files: Sequence[File]) -> Iterator[Outcome]:
         """The outcome of each file, in their order."""
@@ -130,6 +129,7 @@ def _begin(task: Task) -> None:
     """Make this process one of the pool: interrupts are the parent's to handle, and it ends with its parent."""
     global _task
     _task = task
+    threadpool_limits(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Results and scores are trees: the cyclic collector would walk them over and over and free nothing.
     gc.disable()
