@@ -33,6 +33,7 @@ from attunebench.statistics.bootstrap import Floats
 Values = dict[str, "float | None"]
 
 _NOTHING: Values = dict.fromkeys(TURN_METRICS)
+_PHRASINGS = len(BINARY_BLOCKS) // 2
 _SIMILARITIES = tuple(f"response_similarity_{variant}" for variant in (*pairwise.VARIANTS, "max"))
 
 
@@ -102,8 +103,8 @@ def score_prepared(truth: Truth, result: Result, drafts: DraftScores | None = No
 
 def _score(truth: Truth, answers: Answers, drafts: DraftScores | None) -> RuleValues:
     measured, result = answers.measured, answers.result
-    letters = np.frombuffer(answers.letters, dtype=np.uint8)
-    right = truth.binary.right(letters.reshape(-1, *truth.binary.letters.shape))  # first axis: the two phrasings
+    letters = np.frombuffer(answers.letters, dtype=np.uint8).reshape(_PHRASINGS, *truth.binary.letters.shape)
+    right = truth.binary.right(letters)
     shares = truth.binary.accuracies(right).reshape(len(BINARY_BLOCKS), -1).T.tolist()
     blocks = [(row, ACCURACIES[block]) for row, block in enumerate(BINARY_BLOCKS) if block in measured]
     turns = {}
