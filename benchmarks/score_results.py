@@ -57,7 +57,7 @@ def main() -> None:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     busy = used.ru_utime + used.ru_stime
     own, largest = map(float, told.stdout.split())
-    memory = own + (processes * largest if processes > 1 else 0)
+    memory = own + (processes - 1) * largest
     print(f"{len(files)} files by {processes} processes: {whole:.1f} s ({1000 * whole / len(files):.2f} s per 1,000)")
     print(
         f"processor time {busy:.1f} s, {busy / parsed:.1f} × parsing alone; over {processes}: {busy / processes:.1f} s"

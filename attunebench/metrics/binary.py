@@ -1,35 +1,68 @@
 """Yes/no metrics: what the reply did (om) and what the person would have wanted (hp), in two phrasings.
 
-`truth` and `answers` have a letter for each question, in the same order: y, n, "." for no truth, "-" for not answered,
-which counts as wrong. A block that was never asked is not passed to these functions.
+Truth and answers have a letter for each question, as bytes in arrays: y, n, "." for no truth, "-" for not answered,
+which counts as wrong. Leading axes of answers are free: they may hold phrasings, models or nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from math import sqrt
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from attunebench.metrics.card import OURS, CardMaker, Metric
 
-Cells = tuple[tuple[str, int, int], ...]
-"""Category, and a bit for each of its questions whose truth is yes, and for each whose truth is no; over many turns."""
-_RIGHT = bytes([1, *[0] * 255])
+Letters = NDArray[np.uint8]
 
 UNCATEGORISED = "other"
 """The category of a question that the codebook does not know."""
 
 
-def right_answers(truth: bytes, answers: bytes) -> bytes:
-    """For each question 1 where it is answered as the truth says, else 0."""
-    different = int.from_bytes(truth, "little") ^ int.from_bytes(answers, "little")
-    return different.to_bytes(len(truth), "little").translate(_RIGHT)
+@dataclass(frozen=True, slots=True, eq=False)
+class BinaryTruth:
+    """The labels of a conversation's questions, prepared once for all that is scored on it.
 
+    `letters`: (sides, turns, questions); `asked`: (sides, turns), how many have truth, NaN for none. `missed`: (sides,
+    categories × 4), the `Confusion` of each category when nothing is right; `gained`: (sides, turns × questions,
+    categories × 4), by how much each right answer changes it.
+    """
 
-def binary_accuracy(truth: bytes, answers: bytes) -> float | None:
-    """Share of the questions answered as the truth says, in [0, 1]; None without truth. Source: spec 4.1."""
-    asked = len(truth) - truth.count(b".")
-    return right_answers(truth, answers).count(1) / asked if asked else None
+    letters: Letters
+    asked: NDArray[np.float64]
+    missed: NDArray[np.float32]
+    gained: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, letters: Letters, categories: NDArray[np.intp], count: int) -> BinaryTruth:
+        """`categories`: of each question the place of its category among `count` of them."""
+        sides, turns, _ = letters.shape
+        belongs = np.tile(categories, turns)[:, None] == np.arange(count)
+        yes, no = ((letters.reshape(sides, -1, 1) == ord(letter)) & belongs for letter in "yn")
+        cells = np.stack([yes, no, no, yes], axis=-1).astype(np.float32).reshape(sides, -1, count * 4)
+        is_miss = np.tile(np.array([0, 0, 1, 1], dtype=np.float32), count)
+        asked = (letters != ord(".")).sum(axis=-1)
+        return cls(letters, np.where(asked, asked, np.nan), cells.sum(axis=1) * is_miss, cells * (1 - 2 * is_miss))
+
+    def right(self, answers: Letters) -> NDArray[np.bool_]:
+        """Which answers are as the truth says: (…, sides, turns, questions)."""
+        right: NDArray[np.bool_] = answers == self.letters
+        return right
+
+    def accuracies(self, right: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Share of each turn's questions that is right, in [0, 1]: (…, sides, turns); NaN without truth.
+        Source: spec 4.1."""
+        counts: NDArray[np.int64] = right.sum(axis=-1)
+        return counts / self.asked
+
+    def tally(self, right: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """The counts of each `Confusion` by question category over all turns: (…, sides, categories, 4). Not answered
+        is fn where the truth is yes, fp where it is no."""
+        rows = right.reshape(*right.shape[:-2], 1, -1).astype(np.float32)
+        counts = (rows @ self.gained)[..., 0, :] + self.missed
+        return counts.astype(np.int64).reshape(*counts.shape[:-1], -1, 4)
 
 
 class Confusion(NamedTuple):
@@ -57,37 +90,6 @@ class Confusion(NamedTuple):
             "f1": 2 * tp / (2 * tp + fp + fn) if tp + fp + fn else 0.0,
             "mcc": (tp * tn - fp * fn) / spread if spread else 0.0,
         }
-
-
-def cells_of(questions: Iterable[tuple[str, str]]) -> Cells:
-    """Questions of turns, as (category, letter of the truth), by category in alphabetical order; once for all models.
-
-    Categories without a question that has truth are left out.
-    """
-    asked = list(questions)
-    names = sorted({category for category, letter in asked if letter != "."})
-    return tuple((name, _bits(asked, name, "y"), _bits(asked, name, "n")) for name in names)
-
-
-def _bits(asked: Iterable[tuple[str, str]], name: str, letter: str) -> int:
-    return int.from_bytes(bytes(cell == (name, letter) for cell in asked), "little")
-
-
-def tally(cells: Cells, right: Iterable[bytes]) -> dict[str, Confusion]:
-    """The counts by question category; not answered is fn where the truth is yes, fp where it is no.
-
-    `right`: the `right_answers` of the turns of `cells`, in their order.
-    """
-    known, counts = int.from_bytes(b"".join(right), "little"), {}
-    for category, yes, no in cells:
-        tp, tn = (known & yes).bit_count(), (known & no).bit_count()
-        counts[category] = Confusion(tp, tn, no.bit_count() - tn, yes.bit_count() - tp)
-    return counts
-
-
-def total(tallies: Mapping[str, Confusion]) -> Confusion:
-    """The counts over all categories."""
-    return Confusion(*map(sum, zip(*tallies.values(), strict=True)))
 
 
 def gap(minuend: float | None, subtrahend: float | None) -> float | None:

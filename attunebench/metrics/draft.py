@@ -32,6 +32,7 @@ DIMENSIONS = {
     ),
 }
 """What judges rate → its short name and meaning."""
+_PARTS = {name: f"draft_judge_{name}" for name in DIMENSIONS}
 
 CARDS: list[Metric] = []
 _alongside = CardMaker(CARDS, status="alongside", group="draft", level="turn")
@@ -56,7 +57,7 @@ def draft_judge(has_draft: bool, votes: Votes) -> float | None:
 
 for _name, (_short, _meaning) in DIMENSIONS.items():
     _diagnostic(
-        f"draft_judge_{_name}",
+        _PARTS[_name],
         f"Draft judge, {_short}",
         _meaning,
         f"Mean over judges of {_name} (1–7), then (x − 1)/6; no draft 0; undefined without a judge or a rating.",
@@ -65,11 +66,12 @@ for _name, (_short, _meaning) in DIMENSIONS.items():
 
 def parts(has_draft: bool, votes: Votes) -> dict[str, float | None]:
     """Each of `DIMENSIONS` alone, as `draft_judge`: metric id → the judges' mean rating scaled to [0, 1]."""
+    if not (has_draft and votes):
+        return dict.fromkeys(_PARTS.values(), None if has_draft else 0.0)
     values: dict[str, float | None] = {}
-    for name in DIMENSIONS:
+    for name, metric_id in _PARTS.items():
         ratings = [vote[name] for vote in votes.values() if name in vote]
-        scaled = (sum(ratings) / len(ratings) - 1) / 6 if ratings else None
-        values[f"draft_judge_{name}"] = scaled if has_draft else 0.0
+        values[metric_id] = (sum(ratings) / len(ratings) - 1) / 6 if ratings else None
     return values
 
 
@@ -87,10 +89,9 @@ def draft_binary_alignment(has_draft: bool, preferred: Mapping[str, str], votes:
         return None
     if not has_draft:
         return 0.0
+    judged = ([*map(answers.get, preferred)] for answers in votes.values())
     shares = [
-        sum(map(eq, preferred.values(), map(answers.get, preferred))) / judged
-        for answers in votes.values()
-        if (judged := len(preferred.keys() & answers.keys()))
+        sum(map(eq, preferred.values(), found)) / count for found in judged if (count := len(found) - found.count(None))
     ]
     return sum(shares) / len(shares) if shares else None
 
@@ -140,5 +141,5 @@ def response_preference_alignment(
     return sum(value * count for value, count in known) / sum(count for _, count in known)
 
 
-JUDGED = frozenset(("draft_judge", "draft_binary_alignment", *(f"draft_judge_{name}" for name in DIMENSIONS)))
+JUDGED = frozenset(("draft_judge", "draft_binary_alignment", *_PARTS.values()))
 """Metrics that say as much about their judges as about the model."""

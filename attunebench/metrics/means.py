@@ -8,9 +8,10 @@ from typing import Any
 
 def mean_defined(values: Sequence[float | None]) -> float | None:
     """Mean of the values that are not None; None where there are none."""
-    if None in values:
-        values = [value for value in values if value is not None]
-    return sum(values) / len(values) if values else None  # type: ignore[arg-type]
+    if (missing := values.count(None)) == len(values):
+        return None
+    known = [value for value in values if value is not None] if missing else values
+    return sum(known) / len(known)  # type: ignore[arg-type]
 
 
 def weighted_mean(terms: Sequence[tuple[float, float | None]]) -> float | None:

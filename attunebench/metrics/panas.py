@@ -7,7 +7,7 @@ item that is missing, means not answered. A conversation whose prediction was ne
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from functools import lru_cache
 
 from attunebench.metrics.card import PUBLIC_CODE, CardMaker, Metric
 from attunebench.metrics.means import mean_defined
@@ -15,33 +15,27 @@ from attunebench.metrics.means import mean_defined
 TOTAL_SPAN = 60.0
 ITEM_SPAN = 6.0
 
+Numbers = Sequence["float | None"]
+"""One for each side, or for each item, in the same order."""
+
 CARDS: list[Metric] = []
 _canonical = CardMaker(CARDS, status="canonical", group="conversation", level="conversation")
 _diagnostic = CardMaker(CARDS, status="diagnostic", group="conversation", level="conversation", source=PUBLIC_CODE)
 
 
-class Change(NamedTuple):
-    """One quantity before and after the conversation, and the prediction of the latter."""
-
-    pre: float | None
-    post: float | None
-    predicted: float | None
-
-
 def total_of(items: Mapping[str, float], side: Iterable[str], stated: float | None) -> float | None:
     """The total of a side: the sum where all its items are there, else the stated one, else None."""
-    values = [items.get(item) for item in side]
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else stated
+    values = [*map(items.get, side)]
+    return stated if None in values else sum(values)  # type: ignore[arg-type]
 
 
-def baseline_adjusted(change: Change) -> float | None:
-    """How much better than "no change" the prediction is, in [−1, 1].
+@lru_cache(maxsize=4096)
+def baseline_adjusted(pre: float | None, post: float | None, predicted: float | None) -> float | None:
+    """How much better than "no change" the prediction of one quantity is, in [−1, 1].
 
     (|post − pre| − |post − predicted|) / |post − pre|, clamped. None where pre or post is unknown or both are equal;
     −1 where not answered.
     """
-    pre, post, predicted = change
     if pre is None or post is None or pre == post:
         return None
     if predicted is None:
@@ -62,27 +56,27 @@ _canonical(
 )
 
 
-def mean_baseline_adjusted(changes: Iterable[Change]) -> float | None:
+def mean_baseline_adjusted(pre: Numbers, post: Numbers, predicted: Numbers) -> float | None:
     """Mean of the defined `baseline_adjusted` values, over the two sides or over the items; None without any."""
-    return mean_defined([baseline_adjusted(change) for change in changes])
+    return mean_defined([*map(baseline_adjusted, pre, post, predicted)])
 
 
-def nothing_moved(changes: Iterable[Change]) -> bool:
+def nothing_moved(pre: Numbers, post: Numbers) -> bool:
     """Whether at least one side is known before and after, and none of those differs."""
-    known = [change.pre == change.post for change in changes if change.pre is not None and change.post is not None]
-    return bool(known) and all(known)
+    known = [pair for pair in zip(pre, post, strict=True) if None not in pair]
+    return bool(known) and all(before == after for before, after in known)
 
 
 @_diagnostic.of("PANAS totals", "How close the predicted positive and negative mood totals come to the person's own.")
-def panas_normalized(sides: Sequence[Change]) -> float | None:
+def panas_normalized(post: Numbers, predicted: Numbers) -> float | None:
     """1 − mean(|ΔPA|, |ΔNA|)/60 over the sides with truth; a side not answered counts as error 60."""
-    return _one_minus_error([(side.post, side.predicted) for side in sides], TOTAL_SPAN)
+    return _one_minus_error(post, predicted, TOTAL_SPAN)
 
 
 @_diagnostic.of("PANAS items", "How close the predicted ratings of the twenty feelings come to the person's own.")
-def panas_item_normalized(truth: Mapping[str, float], predicted: Mapping[str, float]) -> float | None:
+def panas_item_normalized(post: Numbers, predicted: Numbers) -> float | None:
     """1 − (mean |Δ| over the items of the truth)/6; an item not answered counts 6."""
-    return _one_minus_error([(value, predicted.get(item)) for item, value in truth.items()], ITEM_SPAN)
+    return _one_minus_error(post, predicted, ITEM_SPAN)
 
 
 _diagnostic(
@@ -96,6 +90,7 @@ _diagnostic(
 )
 
 
-def _one_minus_error(pairs: Iterable[tuple[float | None, float | None]], span: float) -> float | None:
+def _one_minus_error(post: Numbers, predicted: Numbers, span: float) -> float | None:
+    pairs = zip(post, predicted, strict=True)
     errors = [span if guess is None else abs(value - guess) for value, guess in pairs if value is not None]
     return 1 - sum(errors) / len(errors) / span if errors else None

@@ -11,6 +11,7 @@ from collections.abc import Set
 from functools import lru_cache
 
 _WORD = re.compile(r"\w+")
+_WORDS_OF_ASCII = bytes(code if chr(code).isalnum() or code == ord("_") else ord(" ") for code in range(128)).ljust(256)
 
 
 @lru_cache(maxsize=4096)
@@ -21,6 +22,8 @@ def normalised(text: str) -> str:
 
 def tokens(text: str) -> frozenset[str]:
     r"""The set of `\w+` matches of the NFKC-normalised, case-folded text. Source: spec 4, conventions."""
+    if text.isascii():  # the same words at a quarter of the time, which is a good part of what a draft takes to score
+        return frozenset(text.lower().encode().translate(_WORDS_OF_ASCII).decode().split())
     return frozenset(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 

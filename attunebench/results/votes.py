@@ -157,7 +157,7 @@ def _numbered(content: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]
 
 def on_one_scale(result: Result, wanted: JudgeScale | None = None) -> Result:
     """The result with its votes on one scale, the wanted or else the default one; `judge_scales` tells whose."""
-    voted = {(judge, turn.votes[judge].scale) for turn in result.turns for judge in turn.voters}
+    voted = {(judge, vote.scale) for turn in result.turns for judge, vote in turn.votes.items() if vote}
     there = {scale for _, scale in voted}
     scale = wanted or (JUDGE_SCALE if JUDGE_SCALE in there else next(iter(there), None))
     kept = {judge for judge, named in voted if named == scale}

@@ -19,16 +19,26 @@ from attunebench.metrics import released
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY_VERSION, Rules, cards_of
 from attunebench.results.folder import Duplicate, Findings, NoResult, find_duplicates
-from attunebench.results.schema import Observed, Result, RunOrder
+from attunebench.results.schema import BINARY_BLOCKS, Observed, Result, RunOrder
 from attunebench.results.votes import on_one_scale
-from attunebench.scorer.alignment import MismatchError, may_be_outdated
+from attunebench.scorer.answers import MismatchError, may_be_outdated
 from attunebench.scorer.closeness import DraftScores
 from attunebench.scorer.conversation import score_prepared
-from attunebench.scorer.groups import Columns, Floats, Resampling, columns_of, numbers_of, pooled_of
+from attunebench.scorer.groups import Columns, Floats, Resampling, columns_of, pooled_of
 from attunebench.scorer.references import references
-from attunebench.scorer.truth import QUESTIONS, Ground, Truth
-from attunebench.scores.files import new_scores
+from attunebench.scorer.truth import QUESTIONS, Ground
+from attunebench.scores.files import line_of, new_scores
 from attunebench.scores.schema import Aggregate, AggregateEntry, ConversationEntry, Coverage, Sample, Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What every process of scoring needs: the labels, how scores are made, and BERTScores where asked for."""
+
+    ground: Ground
+    resampling: Resampling
+    drafts: DraftScores | None = None
+
 
 Estimate = Callable[[Sequence["Columns | None"]], Iterable[dict[str, Aggregate]]]
 """The estimates of several groups, in their order."""
@@ -39,7 +49,7 @@ Group = tuple[str, str, str]
 class Scored:
     """What is kept of a scored result until all are: its row of `numbers`, and what files and groups say of it.
 
-    `entry` is what the file holds of it, or where that is kept.
+    `line`: its entry in the file, or where that line is kept.
     """
 
     key: tuple[str, str, str, str, int | None]
@@ -47,7 +57,7 @@ class Scored:
     participant_id: str | None
     complete: bool
     numbers: Floats
-    entry: Any
+    line: Any
     settings: Mapping[str, Any]
     observed: Observed
     run_order: RunOrder | None
@@ -56,7 +66,7 @@ class Scored:
     outdated: bool
     """Whether the conversation may have had other texts when it was run."""
     unjudged: bool = False
-    """Whether the entry's judged scores do not count: `without_votes` takes them out."""
+    """Whether the judged scores of the line do not count: `entry_of` takes them out."""
 
     @property
     def conversation_id(self) -> str:
@@ -80,19 +90,14 @@ Outcome = Scored | Unknown | NoResult
 """What comes of a file that may hold a result."""
 
 
-def score_one(
-    truths: Mapping[str, Truth],
-    result: Result,
-    drafts: DraftScores | None = None,
-    judge_scale: JudgeScale | None = None,
-) -> Scored | Unknown:
+def score_one(task: Task, result: Result) -> Scored | Unknown:
     """A result scored on the conversation that it answers."""
-    truth = truths.get(result.conversation_id)
+    truth = task.ground.truths.get(result.conversation_id)
     if truth is None:
         return Unknown(result.source_file, result.conversation_id)
-    result = on_one_scale(result, judge_scale)
+    result = on_one_scale(result, task.resampling.judge_scale)
     try:
-        entry = score_prepared(truth, result, drafts)
+        entry, numbers = score_prepared(truth, result, task.drafts)
     except MismatchError as error:
         return Unknown(result.source_file, result.conversation_id, str(error))
     return Scored(
@@ -100,8 +105,8 @@ def score_one(
         source_file=result.source_file,
         participant_id=entry["participant_id"],
         complete=entry["composite_complete"],
-        numbers=numbers_of(entry),
-        entry=entry,
+        numbers=numbers,
+        line=line_of(entry),
         settings=result.settings,
         observed=result.observed,
         run_order=result.run_order,
@@ -111,29 +116,23 @@ def score_one(
     )
 
 
-def without_votes(entry: ConversationEntry) -> ConversationEntry:
-    """The entry as if no judge had been set."""
-    turns = [{**turn, "metrics": _unjudged(turn["metrics"])} for turn in entry["turns"]]
-    return {**entry, "metrics": _unjudged(entry["metrics"]), "turns": turns}  # type: ignore[typeddict-item]
-
-
-def _unjudged(values: Mapping[str, float | None]) -> dict[str, float | None]:
-    return {metric_id: None if metric_id in JUDGED else value for metric_id, value in values.items()}
+def entry_of(line: bytes, *, unjudged: bool) -> ConversationEntry:
+    """The entry on a line; `unjudged`: as if no judge had been set."""
+    entry: ConversationEntry = json.loads(line)
+    for part in (entry, *entry["turns"]) if unjudged else ():
+        part["metrics"] |= dict.fromkeys(part["metrics"].keys() & JUDGED)
+    return entry
 
 
 def assemble(
-    ground: Ground,
-    outcomes: Iterable[Outcome],
-    findings: Findings,
-    resampling: Resampling,
-    estimate: Estimate | None = None,
-    bertscore: Mapping[str, Any] | None = None,
+    task: Task, outcomes: Iterable[Outcome], findings: Findings, estimate: Estimate | None = None
 ) -> tuple[Scores, list[Scored]]:
-    """The file's content but for its `conversations`, and the results whose entries belong there, in order.
+    """The file's content but for its `conversations`, and the results whose lines belong there, in order.
 
     `findings` of the folder take what is no result. `estimate` makes the intervals of the groups, by default one after
-    the other. `bertscore` says with which model drafts were compared, None where they were not.
+    the other.
     """
+    ground, resampling = task.ground, task.resampling
     gathered = _gather(ground, outcomes, findings, resampling.rules)
     groups = gathered.groups
     columns = [
@@ -148,7 +147,9 @@ def assemble(
     ]
     if resampling.rules == "released":
         _add_z_scores(aggregates)
-    metadata = _metadata(ground, gathered, resampling) | ({} if bertscore is None else {"bertscore": bertscore})
+    metadata = _metadata(ground, gathered, resampling)
+    if task.drafts is not None:
+        metadata["bertscore"] = task.drafts.facts
     scores = new_scores(
         metadata,
         [],
@@ -261,7 +262,7 @@ def _aggregate(
         "composite_incomplete": len({one.conversation_id for one in scored if not one.complete}),
         "judges": {judge: scale for one in scored for judge, scale in one.settings.get("judge_scales", {}).items()},
         "metrics": metrics,
-        "pooled": pooled_of([one.numbers for one in scored], rules),
+        "pooled": pooled_of([one.numbers for one in scored], rules) if scored else dict.fromkeys(BINARY_BLOCKS),
         "coverage": _coverage(group, ground, gathered),
     }
 

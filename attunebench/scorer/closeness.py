@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from attunebench.conversations.schema import Conversation
-from attunebench.metrics.bertscore import Embedded, bertscore
+from attunebench.metrics.bertscore import bertscore
 from attunebench.results.schema import Result
+
+if TYPE_CHECKING:
+    from attunebench.scorer.encoder import Encoder
 
 Progress = Callable[[int, int], None]
 """Called with how many texts have been read, and how many there are."""
@@ -22,17 +25,6 @@ Texts = dict[str, None]
 
 _BLOCK_TEXTS = 128
 """Texts whose tokens are held at the same time: with 512 tokens of 1,024 numbers each they take 256 MB."""
-
-
-class Encodes(Protocol):
-    """What is asked of a language model."""
-
-    facts: dict[str, Any]
-    cut: set[str]
-
-    def encode(self, texts: Sequence[str]) -> list[Embedded]:
-        """The tokens of each text."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +42,7 @@ class DraftScores:
 def draft_scores(
     conversations: Iterable[Conversation],
     results: Iterable[Result],
-    encoder: Encodes,
+    encoder: Encoder,
     progress: Progress | None = None,
 ) -> DraftScores:
     """The BERTScores of all drafts of the results with the replies of their turns, each draft of a turn once."""

@@ -6,11 +6,13 @@ have at all is left out here (None), so that in the metrics a missing prediction
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
-from attunebench.constants import PANAS_NEGATIVE, PANAS_POSITIVE, PANAS_SIMILARITY, Q3_OPTIONS
+import numpy as np
+
+from attunebench.constants import PANAS_SIMILARITY, Q3_OPTIONS
 from attunebench.conversations.schema import Conversation
 from attunebench.metrics import bertscore, binary, draft, emotion, four_branch, pairwise, panas, questions
 from attunebench.metrics.composite import composite
@@ -19,32 +21,20 @@ from attunebench.metrics.rates import rate
 from attunebench.metrics.registry import Rules, cards_of
 from attunebench.metrics.text import tokens
 from attunebench.results.parsing import parse_result
-from attunebench.results.schema import BINARY_BLOCKS, PredictedTag, Result
+from attunebench.results.schema import BINARY_BLOCKS, PredictedTag, Result, ResultTurn
 from attunebench.results.votes import on_one_scale
-from attunebench.scorer.alignment import MismatchError, aligned
-from attunebench.scorer.answers import (
-    RATES,
-    Pair,
-    counts_of,
-    pairs_of,
-    pooled_json,
-    turn_answers,
-    usage_of,
-    whole_answers,
-)
+from attunebench.scorer.answers import PANAS_SIDES, RATES, Answers, MismatchError, answers_of, counts_of, usage_of
 from attunebench.scorer.closeness import DraftScores
-from attunebench.scorer.released import ACCURACIES, TURN_METRICS, Scored, score_released
+from attunebench.scorer.released import ACCURACIES, CATEGORIES, TURN_METRICS, Counts, RuleValues, score_released
 from attunebench.scorer.truth import Truth, TruthTurn, prepare
-from attunebench.scores.schema import ConversationEntry
+from attunebench.scores.schema import ConversationEntry, Pooled, PooledBlock, PooledCell
+from attunebench.statistics.bootstrap import Floats
 
 Values = dict[str, "float | None"]
 
 _NOTHING: Values = dict.fromkeys(TURN_METRICS)
+_PHRASINGS = len(BINARY_BLOCKS) // 2
 _SIMILARITIES = tuple(f"response_similarity_{variant}" for variant in (*pairwise.VARIANTS, "max"))
-_SIDES = tuple(
-    (side, tuple(item.lower() for item in items))
-    for side, items in (("positive", PANAS_POSITIVE), ("negative", PANAS_NEGATIVE))
-)
 
 
 def quick_scores(conversation: Conversation, result: Mapping[str, Any]) -> Values:
@@ -61,22 +51,25 @@ def quick_scores(conversation: Conversation, result: Mapping[str, Any]) -> Value
 def score_conversation(conversation: Conversation, result: Result) -> ConversationEntry:
     """All scores of one result, of its votes those on one scale; MismatchError, a ValueError, where the result answers
     another conversation."""
-    return score_prepared(prepare(conversation), on_one_scale(result))
+    return score_prepared(prepare(conversation), on_one_scale(result))[0]
 
 
-def score_prepared(truth: Truth, result: Result, drafts: DraftScores | None = None) -> ConversationEntry:
-    """As `score_conversation`, with the labels prepared once for all results of the conversation.
+def score_prepared(truth: Truth, result: Result, drafts: DraftScores | None = None) -> tuple[ConversationEntry, Floats]:
+    """As `score_conversation`, with the labels prepared once for all results of the conversation; and the entry as one
+    row of numbers: its metrics in registry order, its `COUNTS`, its pooled counts; NaN is undefined.
 
     `drafts`: the BERTScores of its drafts, None where they were not asked for.
     """
-    result = aligned(truth, result)
-    pairs = pairs_of(truth, result)
-    counts = counts_of(result, pairs)
+    answers = answers_of(truth, result)
     rules: Rules = "attunebench" if truth.released is None else "released"
-    scored = _score(truth, result, pairs, drafts) if truth.released is None else score_released(truth.released, result)
+    scored = (
+        _score(truth, answers, drafts) if truth.released is None else score_released(truth.released, answers.result)
+    )
+    counts = counts_of(truth, answers)
     rates = {metric_id: rate(counts[part], counts[whole]) for metric_id, (part, whole) in RATES.items()}
     values = {**scored.metrics, **rates}
-    return {
+    metrics = {metric_id: values.get(metric_id) for metric_id in cards_of(rules)}
+    entry: ConversationEntry = {
         "conversationId": truth.conversation_id,
         "provider": result.provider,
         "em_model": result.em_model,
@@ -84,50 +77,58 @@ def score_prepared(truth: Truth, result: Result, drafts: DraftScores | None = No
         "epoch": result.epoch,
         "source_file": result.source_file,
         "participant_id": truth.entry["participant_id"],
-        "n_turns": len(pairs),
-        "metrics": {metric_id: values.get(metric_id) for metric_id in cards_of(rules)},
+        "n_turns": len(truth.turns),
+        "metrics": metrics,
         "turns": [
             {
-                "turnNumber": pair.truth.number,
-                "metrics": scored.turns.get(pair.truth.number) or _NOTHING.copy(),
-                "answers": turn_answers(pair, result.measured),
+                "turnNumber": turn.number,
+                "metrics": scored.turns.get(turn.number) or _NOTHING.copy(),
+                "answers": given,
             }
-            for pair in pairs
+            for turn, given in zip(truth.turns, answers.of_turns(), strict=True)
         ],
-        "pooled": pooled_json(scored.pooled, rules),
+        "pooled": pooled_json(scored.pooled, scored.measured, rules),
         "calls": counts,
         "composite_complete": scored.complete,
-        "answers": whole_answers(result),
+        "answers": answers.of_conversation(),
         "usage": usage_of(result),
         "api_cost": result.api_cost,
         "duration_seconds": result.duration_seconds,
     }
+    row = [*metrics.values(), *counts.values()]
+    for block, cells in zip(BINARY_BLOCKS, scored.pooled.reshape(len(BINARY_BLOCKS), -1).tolist(), strict=True):
+        row += cells if block in scored.measured else [None] * len(cells)
+    return entry, np.array(row, dtype=np.float64)
 
 
-def _score(truth: Truth, result: Result, pairs: Sequence[Pair], drafts: DraftScores | None) -> Scored:
-    turns = {pair.truth.number: _turn_values(pair, result) for pair in pairs}
-    pooled = {block: _tally(truth, block, pairs) if block in result.measured else None for block in BINARY_BLOCKS}
-    if drafts is not None and "draft" in result.measured:
-        for turn, answer, _, _ in pairs:
-            found = drafts.of(truth.conversation_id, turn.number, answer.draft)
-            turns[turn.number].update(bertscore.turn_values(answer.draft is not None, turn.variants.keys(), found))
+def _score(truth: Truth, answers: Answers, drafts: DraftScores | None) -> RuleValues:
+    measured, result = answers.measured, answers.result
+    letters = np.frombuffer(answers.letters, dtype=np.uint8).reshape(_PHRASINGS, *truth.binary.letters.shape)
+    right = truth.binary.right(letters)
+    shares = truth.binary.accuracies(right).reshape(len(BINARY_BLOCKS), -1).T.tolist()
+    blocks = [(row, ACCURACIES[block]) for row, block in enumerate(BINARY_BLOCKS) if block in measured]
+    turns = {}
+    for labels, answer, chosen, row in zip(truth.turns, answers.turns, answers.pairwise, shares, strict=True):
+        values = turns[labels.number] = _turn_values(labels, answer, chosen, result)
+        for place, metric_id in blocks:
+            share = row[place]
+            values[metric_id] = None if share != share else share  # NaN without truth
+        if drafts is not None and "draft" in measured:
+            found = drafts.of(truth.conversation_id, labels.number, answer.draft)
+            values.update(bertscore.turn_values(answer.draft is not None, labels.variants.keys(), found))
+    pooled = truth.binary.tally(right).reshape(len(BINARY_BLOCKS), len(CATEGORIES), -1)
     columns = zip(*(values.values() for values in turns.values()), strict=True)
-    changes = _panas_changes(truth, result)
-    values: Values = {
+    values = {
         **_NOTHING,
         **dict(zip(TURN_METRICS, map(mean_defined, columns), strict=False)),  # no columns without a turn
-        **(_panas_values(truth, result, changes) if "panas" in result.measured else {}),
-        **(_wide_values(truth, result) if "wide" in result.measured else {}),
+        **(_panas_values(truth, result) if "panas" in measured else {}),
+        **(_wide_values(truth, result) if "wide" in measured else {}),
     }
     values["perspective_gap"] = binary.gap(values["binary_om_accuracy"], values["binary_hp_accuracy"])
     values["phrasing_gap"] = binary.gap(values["binary_hp_accuracy"], values["binary_hp_accuracy_hp"])
-    whole = composite(values, nothing_moved="panas" in result.measured and panas.nothing_moved(changes))
-    return Scored({**values, **whole.values}, turns, pooled, whole.complete)
-
-
-def _tally(truth: Truth, block: str, pairs: Iterable[Pair]) -> dict[str, binary.Confusion]:
-    answers = b"".join([pair.binary[block] for pair in pairs])
-    return binary.tally(truth.cells[block], [binary.right_answers(truth.binary[block], answers)])
+    pre, post = ([truth.entry[state][side] for side in PANAS_SIDES] for state in ("pre_panas", "post_panas"))  # type: ignore[literal-required]
+    whole = composite(values, nothing_moved="panas" in measured and panas.nothing_moved(pre, post))
+    return RuleValues({**values, **whole.values}, turns, pooled, measured, whole.complete)
 
 
 # Files of a conversation come one after the other, and models often say the same of a turn.
@@ -146,11 +147,9 @@ def _choice_values(truth: TruthTurn, letters: str) -> Values:
     }
 
 
-def _turn_values(pair: Pair, result: Result) -> Values:
-    (truth, answer, letters, chosen), measured = pair, result.measured
-    values: Values = _NOTHING.copy()
-    for block, given in letters.items():
-        values[ACCURACIES[block]] = binary.binary_accuracy(truth.binary[block], given)
+def _turn_values(truth: TruthTurn, answer: ResultTurn, chosen: str, result: Result) -> Values:
+    """All values of a turn but for those of yes and no."""
+    values, measured = _NOTHING.copy(), result.measured
     values["neutral_turn_share"] = emotion.neutral_turn_share(truth.entry["tags"])
     if "tags" in measured:
         values.update(_tag_values(truth, answer.tags))
@@ -174,22 +173,17 @@ def _turn_values(pair: Pair, result: Result) -> Values:
     return values
 
 
-def _panas_changes(truth: Truth, result: Result) -> list[panas.Change]:
+def _panas_values(truth: Truth, result: Result) -> Values:
     pre, post, predicted = truth.entry["pre_panas"], truth.entry["post_panas"], result.panas
-    return [
-        panas.Change(pre[side], post[side], panas.total_of(predicted.items, items, getattr(predicted, side)))  # type: ignore[literal-required]
-        for side, items in _SIDES
-    ]
-
-
-def _panas_values(truth: Truth, result: Result, changes: list[panas.Change]) -> Values:
-    pre, post, predicted = truth.entry["pre_panas"]["items"], truth.entry["post_panas"]["items"], result.panas.items
-    items = [panas.Change(pre.get(item), rating, predicted.get(item)) for item, rating in post.items()]
+    befores, afters = ([state[side] for side in PANAS_SIDES] for state in (pre, post))  # type: ignore[literal-required]
+    totals = [panas.total_of(predicted.items, items, getattr(predicted, side)) for side, items in PANAS_SIDES.items()]
+    items = list(post["items"].values())
+    known, guesses = ([*map(state.get, post["items"])] for state in (pre["items"], predicted.items))
     return {
-        "panas_baseline_adjusted": panas.mean_baseline_adjusted(changes),
-        "panas_normalized": panas.panas_normalized(changes),
-        "panas_item_normalized": panas.panas_item_normalized(post, predicted),
-        "panas_item_baseline_adjusted": panas.mean_baseline_adjusted(items),
+        "panas_baseline_adjusted": panas.mean_baseline_adjusted(befores, afters, totals),
+        "panas_normalized": panas.panas_normalized(afters, totals),
+        "panas_item_normalized": panas.panas_item_normalized(items, guesses),
+        "panas_item_baseline_adjusted": panas.mean_baseline_adjusted(known, items, guesses),
     }
 
 
@@ -211,3 +205,26 @@ def _wide_values(truth: Truth, result: Result) -> Values:
         "four_branch": four_branch.four_branch(ratings, guesses),
         **{f"four_branch_{n}": four_branch.branch(ratings.get(n), guesses.get(n)) for n in four_branch.NAMES},
     }
+
+
+def pooled_json(counts: Counts, measured: Collection[str], rules: Rules = "attunebench") -> Pooled:
+    """Counts (blocks, categories, 4) → these and their rates, in all and by category; None for a block that was not
+    measured."""
+    rows = zip(BINARY_BLOCKS, counts.sum(axis=1).tolist(), counts.tolist(), strict=True)
+    return {block: _block(total, cells, rules) if block in measured else None for block, total, cells in rows}
+
+
+def _block(total: list[int], cells: list[list[int]], rules: Rules) -> PooledBlock:
+    asked = ((name, counts) for name, counts in zip(CATEGORIES, cells, strict=True) if any(counts))
+    return {
+        **_cell(*total, rules=rules),
+        "by_category": {name: _cell(*counts, rules=rules).copy() for name, counts in asked},
+    }
+
+
+@lru_cache(maxsize=65_536)
+def _cell(tp: int, tn: int, fp: int, fn: int, rules: Rules) -> PooledCell:
+    """Nine in ten have stood in an earlier entry. Without truth rates are undefined, and 0 by the released rules."""
+    counts = binary.Confusion(tp, tn, fp, fn)
+    rates = dict.fromkeys(counts.rates, 0.0) if rules == "released" and not any(counts) else counts.rates
+    return {**counts._asdict(), **rates}  # type: ignore[typeddict-item]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime, timezone
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from typing import IO, Any
 
-import orjson
 from typing_extensions import Unpack
 
 from attunebench.conversations.loading import load_conversations
@@ -20,11 +21,11 @@ from attunebench.errors import DataError, UsageError
 from attunebench.jsonfile import dump_json
 from attunebench.results.folder import Findings, Skipped, read_result, result_files
 from attunebench.results.schema import Result
-from attunebench.scorer.assembling import Outcome, Scored, assemble, score_one, without_votes
+from attunebench.scorer.assembling import Outcome, Scored, Task, assemble, entry_of, score_one
 from attunebench.scorer.closeness import DraftScores, Progress, draft_scores
 from attunebench.scorer.encoder import BertScoreSettings, load_encoder, require_libraries
 from attunebench.scorer.groups import Resampling, ScoreOptions
-from attunebench.scorer.pool import Scorers, Task, processes_for
+from attunebench.scorer.pool import Scorers, processes_for
 from attunebench.scorer.truth import Ground
 from attunebench.scores.files import refuse_foreign, write_scores
 from attunebench.scores.schema import Scores
@@ -58,10 +59,11 @@ def score(
     enters coverage alone. `drafts` are the BERTScores of the results' drafts. UsageError for options that do not exist.
     """
     resampling = Resampling(**options)
-    ground = Ground.of(conversations, resampling.rules)
-    outcomes = (score_one(ground.truths, result, drafts, resampling.judge_scale) for result in results)
-    facts = None if drafts is None else drafts.facts
-    return _with_entries(*assemble(ground, outcomes, Findings(skipped=list(skipped)), resampling, bertscore=facts))
+    task = Task(Ground.of(conversations, resampling.rules), resampling, drafts)
+    with BytesIO() as lines:
+        outcomes = _aside((score_one(task, result) for result in results), lines)
+        scores, scored = assemble(task, outcomes, Findings(skipped=list(skipped)))
+        return _with_entries(scores, scored, lines)
 
 
 def score_folders(results: str | Path, ground_truth: str | Path, **options: Unpack[FolderOptions]) -> Scores:
@@ -72,7 +74,8 @@ def score_folders(results: str | Path, ground_truth: str | Path, **options: Unpa
     to score, conversations that are not valid, no such model for BERTScore; UsageError: options that do not exist, an
     extra that is missing.
     """
-    return _with_entries(*_score_folders(results, ground_truth, 1, None, **options))
+    with BytesIO() as lines:
+        return _with_entries(*_score_folders(results, ground_truth, lines, 1, **options), lines)
 
 
 def score_to_file(
@@ -92,29 +95,16 @@ def score_to_file(
     """
     refuse_foreign(output)
     with TemporaryFile() as lines:  # until their places in the file are known, lines are kept on the disk
-
-        def aside(outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
-            for outcome in outcomes:
-                if isinstance(outcome, Scored):
-                    outcome.entry = (lines.tell(), lines.write(outcome.entry))
-                yield outcome
-
-        def line_of(scored: Scored) -> bytes:
-            start, length = scored.entry
-            lines.seek(start)
-            line = lines.read(length)
-            return dump_json(without_votes(orjson.loads(line))) if scored.unjudged else line
-
-        scores, kept = _score_folders(results, ground_truth, processes, aside, **options)
-        write_scores(output, scores, lines=map(line_of, kept))
+        scores, scored = _score_folders(results, ground_truth, lines, processes, **options)
+        write_scores(output, scores, lines=(_line(one, lines) for one in scored))
     return scores
 
 
 def _score_folders(
     results: str | Path,
     ground_truth: str | Path,
+    lines: IO[bytes],
     processes: int | None,
-    aside: Callable[[Iterable[Outcome]], Iterator[Outcome]] | None,
     *,
     skip_invalid: bool = False,
     now: datetime | None = None,
@@ -122,10 +112,7 @@ def _score_folders(
     progress: Progress | None = None,
     **options: Unpack[ScoreOptions],
 ) -> tuple[Scores, list[Scored]]:
-    """The scores but for their conversations, and what these are made of; DataError where nothing was scored.
-
-    `aside` is given what comes of each file, entries as lines, and puts something else in their place.
-    """
+    """The scores but for their conversations, and the results whose `lines` these are; DataError without any."""
     resampling, drafts = Resampling(**options), None
     if bertscore is not None:
         if resampling.rules == "released":
@@ -136,12 +123,9 @@ def _score_folders(
     if bertscore is not None:
         read = (found for path, name in files if isinstance(found := read_result(path, name), Result))
         drafts = draft_scores(truth.conversations, read, load_encoder(bertscore), progress)
-    ground = Ground.of(truth.conversations, resampling.rules)
-    task = Task(ground.truths, resampling, drafts, as_lines=aside is not None)
+    task = Task(Ground.of(truth.conversations, resampling.rules), resampling, drafts)
     with _no_collection(), Scorers(task, processes or processes_for(len(files))) as scorers:
-        outcomes = scorers.score(files) if aside is None else aside(scorers.score(files))
-        facts = None if drafts is None else drafts.facts
-        scores, scored = assemble(ground, outcomes, findings, resampling, scorers.estimate, facts)
+        scores, scored = assemble(task, _aside(scorers.score(files), lines), findings, scorers.estimate)
     if not scored:
         raise DataError(_nothing(Path(results), Path(ground_truth), scores["left_out"]))
     scores["left_out"]["invalid_conversations"] = [asdict(file) for file in truth.skipped]
@@ -174,9 +158,23 @@ def _nothing(results: Path, truth: Path, left_out: Mapping[str, Sequence[Any]]) 
     return f"There is no result in {results}; name the folder that `attune-bench run` wrote to."
 
 
-def _with_entries(scores: Scores, scored: Iterable[Scored]) -> Scores:
-    entries = (without_votes(one.entry) if one.unjudged else one.entry for one in scored)
-    return {**scores, "conversations": list(entries)}
+def _aside(outcomes: Iterable[Outcome], lines: IO[bytes]) -> Iterator[Outcome]:
+    """The outcomes, their lines written behind each other and replaced by where they are."""
+    for outcome in outcomes:
+        if isinstance(outcome, Scored):
+            outcome.line = (lines.tell(), lines.write(outcome.line))
+        yield outcome
+
+
+def _line(scored: Scored, lines: IO[bytes]) -> bytes:
+    start, length = scored.line
+    lines.seek(start)
+    line = lines.read(length)
+    return dump_json(entry_of(line, unjudged=True)) if scored.unjudged else line
+
+
+def _with_entries(scores: Scores, scored: Iterable[Scored], lines: IO[bytes]) -> Scores:
+    return {**scores, "conversations": [json.loads(_line(one, lines)) for one in scored]}
 
 
 @contextmanager

@@ -6,34 +6,28 @@ another at little cost. Epochs of a conversation are averaged first, so that it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypedDict, get_args
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypedDict, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attunebench.constants import BINARY_CATEGORY
 from attunebench.errors import UsageError
 from attunebench.judging import JudgeScale
-from attunebench.metrics.binary import UNCATEGORISED, Confusion
+from attunebench.metrics.binary import Confusion
 from attunebench.metrics.registry import Rules, cards_of
 from attunebench.results.schema import BINARY_BLOCKS
-from attunebench.scorer.answers import COUNTS, RATES, pooled_json
-from attunebench.scores.schema import Aggregate, ConversationEntry, Pooled
+from attunebench.scorer.answers import COUNTS, RATES
+from attunebench.scorer.conversation import pooled_json
+from attunebench.scorer.released import CATEGORIES
+from attunebench.scores.schema import Aggregate, Pooled
 from attunebench.statistics import bootstrap
 from attunebench.statistics.intervals import bca_ratios, with_wilson
 
 Floats = NDArray[np.float64]
 Ci = Literal["percentile", "bca"]
 Cluster = Literal["participant"]
-
-_CATEGORIES = tuple(sorted({*BINARY_CATEGORY.values(), UNCATEGORISED}))
-_CELLS = ("tp", "tn", "fp", "fn")
-_NOT_MEASURED = [np.nan] * (len(_CATEGORIES) * len(_CELLS))
-_NOT_ASKED = [0] * len(_CELLS)
-_CONVERTED_ONCE = 5_000_000
-"""Cells of a weight matrix up to which it is held as the numbers (40 MB) that each group would else convert anew."""
 
 
 class ScoreOptions(TypedDict, total=False):
@@ -51,10 +45,10 @@ class ScoreOptions(TypedDict, total=False):
     """The scale of the votes that count; None: where a model's results hold votes on both, the quality scale."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Resampling:
-    """The `ScoreOptions`, checked; UsageError for a value that does not exist. Groups with equally many units share one
-    weight matrix, and so their resamples."""
+    """The `ScoreOptions`, checked; UsageError for a value that does not exist. Groups of as many units share their
+    resamples."""
 
     seed: int = 0
     resamples: int = 10_000
@@ -62,7 +56,6 @@ class Resampling:
     ci: Ci = "percentile"
     rules: Rules = "attunebench"
     judge_scale: JudgeScale | None = None
-    _weights: dict[int, bootstrap.Counts] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         if self.resamples < 1 or self.seed < 0:
@@ -75,20 +68,14 @@ class Resampling:
             if value not in known:
                 raise UsageError(f"Unknown {what} {value!r}; choose {' or '.join(filter(None, known))}.")
 
-    def weights(self, units: int) -> bootstrap.Counts:
-        """How often each of `units` units is drawn in each resample: the same however often it is asked."""
-        if units not in self._weights:
-            drawn = bootstrap.resample_weights(units, self.resamples, np.random.default_rng(self.seed))
-            self._weights[units] = drawn.astype(np.float64) if drawn.size <= _CONVERTED_ONCE else drawn
-        return self._weights[units]
-
     def estimate(self, columns: Columns | None) -> dict[str, Aggregate]:
         """Every metric of a group with its doubt; n 0 and no value anywhere for a group without columns."""
         ids = cards_of(self.rules)
         if columns is None:
             return {name: {"mean": None, "n": 0, "se": None, "ci_low": None, "ci_high": None} for name in ids}
         above, below, clusters = columns
-        weights = self.weights(len(above) if clusters is None else int(clusters.max()) + 1)
+        units = len(above) if clusters is None else int(clusters.max()) + 1
+        weights = bootstrap.resample_weights(units, self.resamples, np.random.default_rng(self.seed))
         resampling = bootstrap.Resampling(weights, clusters)
         found = bootstrap.estimate_ratios(above, below, resampling)
         proportions = np.array([card.proportion for card in ids.values()])
@@ -121,25 +108,12 @@ class Columns(NamedTuple):
     clusters: bootstrap.Labels | None
 
 
-def numbers_of(entry: ConversationEntry) -> Floats:
-    """The row of an entry: its metrics in registry order, its `COUNTS`, its pooled counts; NaN is undefined."""
-    pooled: list[float] = []
-    for block in entry["pooled"].values():
-        if block is None:
-            pooled += _NOT_MEASURED
-        else:
-            for category in _CATEGORIES:
-                cell = block["by_category"].get(category)
-                pooled += _NOT_ASKED if cell is None else (cell["tp"], cell["tn"], cell["fp"], cell["fn"])
-    return np.array([*entry["metrics"].values(), *entry["calls"].values(), *pooled], dtype=np.float64)  # type: ignore[union-attr]
-
-
 def columns_of(
     units: Sequence[tuple[str, str | None]], rows: Sequence[Floats], resampling: Resampling
 ) -> Columns | None:
     """The columns of a group, one row for each conversation however often it was run; None where nothing was scored.
 
-    `units`: of each row of `numbers_of` (pooled counts may lack) the conversation and its participant, None if unknown.
+    `units`: of each row of `score_prepared` (pooled counts may lack) the conversation and its participant, or None.
     """
     if not units:
         return None
@@ -177,16 +151,8 @@ def _clusters(units: Sequence[tuple[str, str | None]]) -> bootstrap.Labels:
 
 def pooled_of(rows: Sequence[Floats], rules: Rules) -> Pooled:
     """The pooled counts of rows together; a block that none of them has measured is None."""
-    if not rows:
-        return dict.fromkeys(BINARY_BLOCKS)
-    size = len(BINARY_BLOCKS) * len(_NOT_MEASURED)
-    table = np.array(rows)[:, -size:].reshape(len(rows), len(BINARY_BLOCKS), len(_CATEGORIES), len(_CELLS))
-    measured: Any = (~np.isnan(table[:, :, 0, 0])).any(axis=0).tolist()
-    summed: Any = np.nansum(table, axis=0).astype(np.int64).tolist()
-    pooled: Mapping[str, Mapping[str, Confusion] | None] = {
-        block: {name: Confusion(*counts) for name, counts in zip(_CATEGORIES, cells, strict=True) if any(counts)}
-        if known
-        else None
-        for block, known, cells in zip(BINARY_BLOCKS, measured, summed, strict=True)
-    }
-    return pooled_json(pooled, rules)
+    table = np.array(rows)[:, -len(BINARY_BLOCKS) * len(CATEGORIES) * len(Confusion._fields) :]
+    table = table.reshape(len(rows), len(BINARY_BLOCKS), len(CATEGORIES), -1)
+    known = np.asarray(np.isfinite(table[:, :, 0, 0]).any(axis=0))
+    measured = [block for block, some in zip(BINARY_BLOCKS, known, strict=True) if some]
+    return pooled_json(np.nansum(table, axis=0).astype(np.int64), measured, rules)

@@ -10,26 +10,21 @@ import gc
 import os
 import signal
 import threading
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial
-from itertools import chain, islice
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from threadpoolctl import threadpool_limits
+
 from attunebench.results.folder import read_result
 from attunebench.results.schema import Result
-from attunebench.scorer.assembling import Outcome, Scored, score_one
-from attunebench.scorer.closeness import DraftScores
-from attunebench.scorer.groups import Columns, Resampling
-from attunebench.scorer.truth import Truth
-from attunebench.scores.files import line_of
+from attunebench.scorer.assembling import Outcome, Task, score_one
+from attunebench.scorer.groups import Columns
 from attunebench.scores.schema import Aggregate
 
 if TYPE_CHECKING:
-    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures import Future, ProcessPoolExecutor
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
@@ -39,18 +34,6 @@ FILES_PER_PROCESS = 250
 """With fewer files for each, starting a process takes longer than it saves."""
 _MOST_PROCESSES = 16
 _CHUNK = 32
-_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """What every process needs: the labels, how scores are made, and the BERTScores where they were asked for."""
-
-    truths: Mapping[str, Truth]
-    resampling: Resampling
-    drafts: DraftScores | None = None
-    as_lines: bool = True
-    """Whether entries are handed over as the lines of the file."""
 
 
 def processes_for(files: int) -> int:
@@ -61,18 +44,17 @@ def processes_for(files: int) -> int:
 
 
 class Scorers:
-    """`processes` that score files and estimate groups; with 1, or where none can be started, this one does.
+    """`processes` that score files and estimate groups, of which this one is one, or all where none can be started.
 
-    A context manager: leaving it, also by an interrupt, ends the processes after the chunks in their hands.
+    A context manager: leaving it, also by an interrupt, ends the others after the chunks in their hands.
     """
 
     def __init__(self, task: Task, processes: int) -> None:
         self._task = task
         # A process for each core leaves none for threads of BLAS, which wait for each other by spinning.
-        self._set = [name for name in _THREADS if processes > 1 and name not in os.environ]
-        os.environ.update(dict.fromkeys(self._set, "1"))
-        self._executor = _executor(task, processes) if processes > 1 else None
-        self._ahead = processes * _AHEAD
+        self._threads = threadpool_limits(1)
+        self._executor = _executor(task, processes - 1) if processes > 1 else None
+        self._ahead = (processes - 1) * _AHEAD
 
     def __enter__(self) -> Scorers:
         return self
@@ -80,8 +62,7 @@ class Scorers:
     def __exit__(self, *_error: object) -> None:
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=True)
-        for name in self._set:
-            os.environ.pop(name, None)
+        self._threads.restore_original_limits()
 
     def score(self, files: Sequence[File]) -> Iterator[Outcome]:
         """The outcome of each file, in their order."""
@@ -89,44 +70,42 @@ class Scorers:
         return chain.from_iterable(self._map(_score_files, chunks))
 
     def estimate(self, columns: Sequence[Columns | None]) -> Iterator[dict[str, Aggregate]]:
-        """The estimates of each group, in their order; the processes begin at once."""
+        """The estimates of each group, in their order; the other processes begin at once."""
         return self._map(_estimate, columns)
 
     def _map(self, work: Callable[[Task, Item], Made], items: Sequence[Item]) -> Iterator[Made]:
-        """The work on each item: begun by the processes at once, and done here where there are none (any more)."""
-        made: Iterator[Made] = iter(())
-        if self._executor is not None:
-            with suppress(OSError, RuntimeError):  # no process can be started, or one has died
-                made = _in_order(self._executor, partial(_in_process, work), items, self._ahead)
-        return self._finished(work, items, made)
-
-    def _finished(
-        self, work: Callable[[Task, Item], Made], items: Sequence[Item], made: Iterator[Made]
-    ) -> Iterator[Made]:
+        """The work on each item, in their order; the others are some items ahead, and this process takes the next one
+        that nobody has begun instead of waiting for them."""
         from concurrent.futures import BrokenExecutor
 
-        done = 0
-        with suppress(BrokenExecutor):  # a process was killed for its memory, say: nothing of its chunk is lost
-            for one in made:
-                done += 1
-                yield one
-        for item in items[done:]:
-            yield work(self._task, item)
+        rest = iter(range(len(items)))
+        theirs: dict[int, Future[Made]] = {}
+        ours: dict[int, Made] = {}
 
+        def hand_out() -> None:
+            while self._executor is not None and len(theirs) < self._ahead:
+                if (place := next(rest, None)) is None:
+                    return
+                try:
+                    theirs[place] = self._executor.submit(_in_process, work, items[place])
+                except (OSError, RuntimeError):  # no process can be started, or one has died
+                    self._ahead, ours[place] = 0, work(self._task, items[place])
 
-def _in_order(
-    executor: ProcessPoolExecutor, work: Callable[[Item], Made], items: Sequence[Item], ahead: int
-) -> Iterator[Made]:
-    """As `executor.map`, at most `ahead` items at once: what is done and not yet taken stays small."""
-    rest = iter(items)
-    begun = deque(executor.submit(work, item) for item in islice(rest, ahead))
+        def take(place: int) -> Made:
+            while place not in ours and not (place in theirs and theirs[place].done()):
+                hand_out()
+                if (free := next(rest, None)) is None:
+                    break
+                ours[free] = work(self._task, items[free])
+            if place in ours:
+                return ours.pop(place)
+            try:
+                return theirs.pop(place).result()
+            except BrokenExecutor:  # a process was killed for its memory, say: nothing of its chunk is lost
+                return work(self._task, items[place])
 
-    def taken() -> Iterator[Made]:
-        while begun:
-            yield begun.popleft().result()
-            begun.extend(executor.submit(work, item) for item in islice(rest, 1))
-
-    return taken()
+        hand_out()
+        return map(take, range(len(items)))
 
 
 def _executor(task: Task, processes: int) -> ProcessPoolExecutor | None:
@@ -150,6 +129,7 @@ def _begin(task: Task) -> None:
     """Make this process one of the pool: interrupts are the parent's to handle, and it ends with its parent."""
     global _task
     _task = task
+    threadpool_limits(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Results and scores are trees: the cyclic collector would walk them over and over and free nothing.
     gc.disable()
@@ -170,18 +150,9 @@ def _in_process(work: Callable[[Task, Any], Made], item: Any) -> Made:
 
 
 def _score_files(task: Task, files: Sequence[File]) -> list[Outcome]:
-    return [_outcome(task, path, name) for path, name in files]
+    found = (read_result(path, name) for path, name in files)
+    return [score_one(task, one) if isinstance(one, Result) else one for one in found]
 
 
 def _estimate(task: Task, columns: Columns | None) -> dict[str, Aggregate]:
     return task.resampling.estimate(columns)
-
-
-def _outcome(task: Task, path: Path, name: str) -> Outcome:
-    result = read_result(path, name)
-    if not isinstance(result, Result):
-        return result
-    scored = score_one(task.truths, result, task.drafts, task.resampling.judge_scale)
-    if task.as_lines and isinstance(scored, Scored):
-        scored.entry = line_of(scored.entry)
-    return scored

@@ -42,7 +42,7 @@ from attunebench.results.schema import (
 )
 from attunebench.scorer.answers import RATES
 from attunebench.scorer.conversation import score_prepared
-from attunebench.scorer.groups import Resampling, columns_of, numbers_of
+from attunebench.scorer.groups import Resampling, columns_of
 from attunebench.scorer.truth import QUESTIONS, Ground
 from attunebench.scores.schema import BASE_RATE, EMPTY_TAGS, GroundTruthEntry, Reference
 
@@ -169,10 +169,11 @@ def _result(fact: GroundTruthEntry, name: str, **answers: Any) -> Result:
 def _reference(
     name: str, results: Sequence[Result], ground: Ground, metrics: Sequence[str], resampling: Resampling
 ) -> Reference:
-    entries = [score_prepared(ground.truths[result.conversation_id], result) for result in results]
+    scored = [score_prepared(ground.truths[result.conversation_id], result) for result in results]
+    entries = [entry for entry, _ in scored]
     shown = [metric_id for metric_id in metrics if any(entry["metrics"][metric_id] is not None for entry in entries)]
     units = [(entry["conversationId"], entry["participant_id"]) for entry in entries]
-    aggregates = resampling.estimate(columns_of(units, [*map(numbers_of, entries)], resampling))
+    aggregates = resampling.estimate(columns_of(units, [row for _, row in scored], resampling))
     label, meaning = _MEANINGS[name]
     return {
         "id": name,

@@ -1,7 +1,7 @@
 """A conversation's labels, made once for all results of it: as metrics take them, and as `scores.json` keeps them.
 
-Items without truth are absent, so that no metric has to know what "no truth" looks like. Knows no result; no words of
-a conversation are kept.
+Items without truth are absent or marked, so that no metric has to know what "no truth" looks like. Knows no result; no
+words of a conversation are kept.
 """
 
 from __future__ import annotations
@@ -11,50 +11,39 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from attunebench.coerce import MOST, in_range, text
 from attunebench.constants import BINARY_CATEGORY
 from attunebench.conversations.groups import diagnosis_groups
 from attunebench.conversations.schema import Conversation, ConversationWide, Panas, Turn
-from attunebench.metrics.binary import UNCATEGORISED, Cells, cells_of
+from attunebench.metrics.binary import UNCATEGORISED, BinaryTruth
 from attunebench.metrics.emotion import as_tags
 from attunebench.metrics.pairwise import VARIANTS, wins
 from attunebench.metrics.registry import Rules
 from attunebench.metrics.text import tokens
 from attunebench.results.schema import PredictedPanas, PredictedWide
-from attunebench.scorer.released import Labels, labels_of
-from attunebench.scores.schema import (
-    TRUTH_OF_BLOCK,
-    Block,
-    GroundTruthEntry,
-    PanasState,
-    Side,
-    TurnTruth,
-    WideAnswers,
-)
+from attunebench.scorer.released import CATEGORIES
+from attunebench.scores.schema import GroundTruthEntry, PanasState, Side, TurnTruth, WideAnswers
 
 QUESTIONS = tuple(BINARY_CATEGORY)
 """The binary questions in the order of the strings of letters."""
-_SIDES: dict[Side, Block] = {side: block for block, side in TRUTH_OF_BLOCK.items()}
-"""Side of the labels → a block of answers that is about it."""
+_SIDES: tuple[Side, ...] = ("observed", "preferred")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TruthTurn:
     """The labels of one turn. Comparisons go by their index, as text.
 
-    `binary`: block → a letter for each question of `blank`; `preferred`: question → "yes" | "no"; `assignment`: of the
-    comparisons that were asked, {"A": variant, "B": variant}; `indices`: of all comparisons; `sides`, `winners`:
-    variants and letter of those with a winner; `wins`: variant → how many of these it won; `variants`: variant → the
-    tokens of its text.
+    `preferred`: question → "yes" | "no"; `questions`: the binary questions that were asked, whichever side of their
+    truth is known; `assignment`: of the comparisons that were asked, {"A": variant, "B": variant}; `indices`: of all
+    comparisons; `sides`, `winners`: variants and letter of those with a winner; `wins`: variant → how many of these it
+    won; `variants`: variant → the tokens of its text.
     """
 
     entry: TurnTruth
-    blank: Mapping[str, str]
-    """Question → "-": the `QUESTIONS`, and behind them those of the turn that the codebook does not know."""
-    binary: Mapping[str, bytes]
     preferred: Mapping[str, str]
     questions: frozenset[str]
-    """The binary questions that were asked, whichever side of their truth is known."""
     assignment: Mapping[str, Mapping[str, str]]
     indices: tuple[str, ...]
     sides: Mapping[str, tuple[str, str]]
@@ -67,19 +56,21 @@ class TruthTurn:
         return self.entry["turnNumber"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Truth:
-    """The labels of one conversation; `released` holds them for the released rules, None where ours apply."""
+    """The labels of one conversation; `released` has them for the released rules, None where ours apply.
+
+    `blank`: question → "-", the `QUESTIONS` and behind them those that the codebook does not know; `binary`: the labels
+    of these, by side and turn.
+    """
 
     entry: GroundTruthEntry
     turns: tuple[TruthTurn, ...]
-    binary: Mapping[str, bytes]
-    """Block → the letters of all turns."""
-    cells: Mapping[str, Cells]
-    """Block → the questions of all turns by category."""
+    blank: Mapping[str, str]
+    binary: BinaryTruth
     source_sha256: str = ""
     asked_sha256: str = ""
-    released: Labels | None = None
+    released: Conversation | None = None
 
     @property
     def conversation_id(self) -> str:
@@ -111,16 +102,19 @@ class Ground:
 def prepare(conversation: Conversation, rules: Rules = "attunebench") -> Truth:
     """The labels of a conversation, ready for scoring any number of results by these rules."""
     entry = truth_entry(conversation)
-    turns = tuple(map(_turn, conversation.turns, entry["turns"]))
-    cells = {side: _cells(turns, block) for side, block in _SIDES.items()}
+    named = (judged.question_id for turn in conversation.turns for judged in turn.judgements)
+    order = dict.fromkeys((*QUESTIONS, *named))
+    labels = b"".join(_labels(turn, side, order) for side in _SIDES for turn in conversation.turns)
+    table = np.frombuffer(labels, dtype=np.uint8).reshape(len(_SIDES), len(entry["turns"]), len(order))
+    categories = [CATEGORIES.index(BINARY_CATEGORY.get(question, UNCATEGORISED)) for question in order]
     return Truth(
         entry=entry,
-        turns=turns,
-        binary={block: b"".join(turn.binary[block] for turn in turns) for block in TRUTH_OF_BLOCK},
-        cells={block: cells[side] for block, side in TRUTH_OF_BLOCK.items()},
+        turns=tuple(map(_turn, conversation.turns, entry["turns"])),
+        blank=dict.fromkeys(order, "-"),
+        binary=BinaryTruth.of(table, np.array(categories, dtype=np.intp), len(CATEGORIES)),
         source_sha256=conversation.source_sha256,
         asked_sha256=conversation.asked_sha256,
-        released=labels_of(conversation) if rules == "released" else None,
+        released=conversation if rules == "released" else None,
     )
 
 
@@ -148,10 +142,11 @@ def truth_entry(conversation: Conversation) -> GroundTruthEntry:
     }
 
 
-def letters(answers: Mapping[str, str], blank: Mapping[str, str]) -> bytes:
-    """A letter for each question of `blank`: y, n, or what stands there for those without a yes or no."""
-    words = "".join(islice({**blank, **answers}.values(), len(blank)))  # a question that it lacks comes behind
-    return words.replace("yes", "y").replace("no", "n").encode()
+def letters(blocks: Iterable[Mapping[str, str]], blank: Mapping[str, str]) -> bytes:
+    """Block by block a letter for each question of `blank`: y, n, or what stands there where there is no yes or no."""
+    width = len(blank)  # questions that it lacks come behind
+    words = ["".join(islice({**blank, **block}.values(), width)) for block in blocks]
+    return "".join(words).encode().translate(None, b"eso")  # what "yes" and "no" have behind their first letters
 
 
 def panas_state(state: Panas | PredictedPanas) -> PanasState:
@@ -185,12 +180,8 @@ def _turn(turn: Turn, entry: TurnTruth) -> TruthTurn:
     asked = {str(index): c for index, c in enumerate(turn.comparisons) if c.a in texts and c.b in texts}
     sides: dict[str, tuple[str, str]] = {index: (c.a, c.b) for index, c in asked.items() if c.winner is not None}
     winners: dict[str, str] = {index: c.winner for index, c in asked.items() if c.winner is not None}
-    order = dict.fromkeys((*QUESTIONS, *(judged.question_id for judged in turn.judgements)))
-    labels: dict[Side, bytes] = {side: _labels(turn, side, order) for side in _SIDES}
     return TruthTurn(
         entry=entry,
-        blank=dict.fromkeys(order, "-"),
-        binary={block: labels[side] for block, side in TRUTH_OF_BLOCK.items()},
         preferred={j.question_id: j.preferred for j in turn.judgements if j.preferred in ("yes", "no")},
         questions=frozenset(turn.applicable_questions),
         assignment={index: {"A": c.a, "B": c.b} for index, c in asked.items()},
@@ -205,15 +196,7 @@ def _turn(turn: Turn, entry: TurnTruth) -> TruthTurn:
 def _labels(turn: Turn, side: Side, order: Iterable[str]) -> bytes:
     labels = {judged.question_id: getattr(judged, side) for judged in turn.judgements}
     known = {question: label for question, label in labels.items() if label in ("yes", "no")}
-    return letters(known, dict.fromkeys(order, "."))
-
-
-def _cells(turns: Iterable[TruthTurn], block: str) -> Cells:
-    return cells_of(
-        (BINARY_CATEGORY.get(question, UNCATEGORISED), letter)
-        for turn in turns
-        for question, letter in zip(turn.blank, turn.binary[block].decode(), strict=True)
-    )
+    return letters([known], dict.fromkeys(order, "."))
 
 
 def _is_plain(value: Any) -> bool:

@@ -6,10 +6,11 @@ NaN is undefined, not measured or not there; it is never 0. Epochs of a conversa
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Kind = Literal["model", "human", "baseline", "oracle"]
+Key = tuple[str, str, str]
+Entries = Mapping[tuple[Key, str], tuple[ConversationEntry, ...]]
 
 
 def _table(otherwise: float) -> Floats:
@@ -54,7 +57,7 @@ class Group:
     source: int = field(default=0, compare=False)
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self) -> Key:
         return (self.provider, self.model, self.mode)
 
     @property
@@ -105,6 +108,16 @@ class _Matrix:
     columns: Mapping[str, int]
     values: Floats
 
+    @classmethod
+    def of(cls, given: Iterable[tuple[Hashable, Mapping[str, float | None]]]) -> _Matrix:
+        listed = list(given)
+        names = dict.fromkeys(name for _, values in listed for name in values)
+        rows = {key: row for row, key in enumerate(dict.fromkeys(key for key, _ in listed))}
+        whole = np.array([[values.get(name) for name in names] for _, values in listed], dtype=np.float64)
+        places = np.array([rows[key] for key, _ in listed], dtype=np.intp)
+        columns = {name: column for column, name in enumerate(names)}
+        return cls(rows, columns, _averaged(whole.reshape(len(listed), len(names)), places, len(rows)))
+
     def column(self, name: str, keys: Sequence[Hashable]) -> Floats:
         """One column for these rows, NaN for a row or a column that is not there."""
         if name not in self.columns or not self.rows:
@@ -112,6 +125,30 @@ class _Matrix:
         places = np.array([self.rows.get(key, -1) for key in keys], dtype=np.intp)
         found: Floats = np.where(places < 0, np.nan, self.values[places, self.columns[name]])
         return found
+
+
+class _Results:
+    """The entries of all groups, and what is made of them once for all tables that are cut from the same scores."""
+
+    def __init__(self, entries: Entries) -> None:
+        self.entries = entries
+        self._of_group = defaultdict[Key, list[tuple[str, ConversationEntry]]](list)
+        for (key, conversation), found in entries.items():
+            self._of_group[key] += ((conversation, entry) for entry in found)
+        self._matrices: dict[tuple[str, Key], _Matrix] = {}
+
+    def turns(self, key: Key) -> Iterator[tuple[tuple[str, int], TurnEntry]]:
+        """((conversation id, turn number), turn) of each result of a group."""
+        for conversation, entry in self._of_group.get(key, ()):
+            for turn in entry["turns"]:
+                yield (conversation, turn["turnNumber"]), turn
+
+    def matrix(self, level: Literal["conversation", "turn"], key: Key) -> _Matrix:
+        """The metrics of a group's results, or of their turns."""
+        if (level, key) not in self._matrices:
+            found: Any = self._of_group.get(key, ()) if level == "conversation" else self.turns(key)
+            self._matrices[level, key] = _Matrix.of((place, holder["metrics"]) for place, holder in found)
+        return self._matrices[level, key]
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,19 +162,22 @@ class ScoreTable:
 
     ids: tuple[str, ...]
     groups: tuple[Group, ...]
-    entries: Mapping[tuple[tuple[str, str, str], str], tuple[ConversationEntry, ...]]
+    entries: Entries
     ground_truth: Mapping[str, GroundTruthEntry]
     questions: tuple[str, ...]
     references: tuple[ReferenceValues, ...]
     metadata: tuple[Mapping[str, Any], ...]
     files: tuple[str, ...] = ()
-    aggregates: Mapping[tuple[str, str, str], Mapping[str, Any]] = field(default_factory=dict)
+    aggregates: Mapping[Key, Mapping[str, Any]] = field(default_factory=dict)
     relabelled: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     """Position of a file → conversations that it was scored on with other labels than those in `ground_truth`."""
     unlabelled: frozenset[int] = frozenset()
     """Positions of files that do not keep the labels that they were scored on: those of an older version."""
-    _made: dict[tuple[str, tuple[str, str, str]], Any] = field(default_factory=dict, repr=False, compare=False)
-    """Entries and matrices of a group, made once for all studies that are cut from the same scores."""
+    _results: _Results = field(default=None, repr=False, compare=False)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if getattr(self._results, "entries", None) is not self.entries:  # `replace` hands on what was made of others
+            object.__setattr__(self, "_results", _Results(self.entries))
 
     @property
     def rules(self) -> Rules:
@@ -235,9 +275,7 @@ class ScoreTable:
 
     def values(self, metric_id: str) -> Floats:
         """A metric's values: (conversations, groups)."""
-        return _beside(
-            [self._matrix("conversation", group).column(metric_id, self.ids) for group in self.groups], len(self.ids)
-        )
+        return self._columns("conversation", metric_id, self.ids)
 
     def scored(self) -> NDArray[np.bool_]:
         """Which conversation was scored for which group: (conversations, groups)."""
@@ -247,26 +285,19 @@ class ScoreTable:
 
     def entry_values(self, read: Callable[[ConversationEntry], float | None]) -> Floats:
         """A value of each entry, averaged over epochs: (conversations, groups). For costs, times and the like."""
-        table = np.full((len(self.ids), len(self.groups)), np.nan)
-        for row, conversation in enumerate(self.ids):
-            for column, group in enumerate(self.groups):
-                found = self.entries.get((group.key, conversation), ())
-                table[row, column] = _mean([read(entry) for entry in found])
-        return table
+        found = [[self.entries.get((group.key, place), ()) for group in self.groups] for place in self.ids]
+        means = [[_mean([read(entry) for entry in entries]) for entries in row] for row in found]
+        return np.array(means, dtype=np.float64).reshape(len(self.ids), len(self.groups))
 
     @cached_property
     def turns(self) -> tuple[Turn, ...]:
         """All turns, conversation by conversation: those of the ground truth, else those that were scored."""
-        found: list[Turn] = []
-        for row, conversation in enumerate(self.ids):
-            numbers = self._turn_numbers(conversation)
-            found += [Turn(row, number, place + 1, len(numbers)) for place, number in enumerate(numbers)]
-        return tuple(found)
+        numbers = enumerate(map(self._turn_numbers, self.ids))
+        return tuple(Turn(row, n, place, len(listed)) for row, listed in numbers for place, n in enumerate(listed, 1))
 
     def turn_values(self, metric_id: str) -> Floats:
         """A metric's values turn by turn: (turns, groups)."""
-        keys = self._turn_keys
-        return _beside([self._matrix("turn", group).column(metric_id, keys) for group in self.groups], len(keys))
+        return self._columns("turn", metric_id, self._turn_keys)
 
     def truth_tags(self) -> list[Mapping[str, float | None] | None]:
         """The person's tags of each turn: {} neutral, None no truth."""
@@ -274,16 +305,15 @@ class ScoreTable:
 
     def tags(self, group: Group) -> list[list[Mapping[str, float | None] | None]]:
         """A group's tags of each turn, one for each epoch that measured them: {} neutral, None not answered."""
-        found: list[list[Mapping[str, float | None] | None]] = []
-        for turn in self.turns:
-            answers = [
-                given["answers"]
+        return [
+            [
+                given["answers"]["tags"]
                 for entry in self.entries.get((group.key, self.ids[turn.conversation]), ())
                 for given in entry["turns"]
                 if given["turnNumber"] == turn.number and "tags" in given.get("answers", {})
             ]
-            found.append([answer["tags"] for answer in answers])
-        return found
+            for turn in self.turns
+        ]
 
     def truth_binary(self, side: Side) -> Floats:
         """The person's yes (1) and no (0): (turns, questions), NaN where there is no truth."""
@@ -316,7 +346,7 @@ class ScoreTable:
         for column, group in enumerate(self.groups):
             told = [
                 (rows[key], letters)
-                for key, turn in self._scored_turns(group)
+                for key, turn in self._results.turns(group.key)
                 if key in rows and (letters := turn.get("answers", {}).get(block)) is not None and len(letters) == width
             ]
             if told and width:
@@ -329,26 +359,9 @@ class ScoreTable:
                 table[:, :, column] = _averaged(read, places, len(rows))
         return table
 
-    def _scored_turns(self, group: Group) -> Iterator[tuple[tuple[str, int], TurnEntry]]:
-        """((conversation id, turn number), turn) of each result of a group."""
-        for conversation, entry in self._of_group(group):
-            for turn in entry["turns"]:
-                yield (conversation, turn["turnNumber"]), turn
-
-    def _of_group(self, group: Group) -> list[tuple[str, ConversationEntry]]:
-        if not self._made:
-            for (key, conversation), found in self.entries.items():
-                self._made.setdefault(("entries", key), []).extend((conversation, entry) for entry in found)
-        return cast("list[tuple[str, ConversationEntry]]", self._made.get(("entries", group.key), []))
-
-    def _matrix(self, level: Literal["conversation", "turn"], group: Group) -> _Matrix:
-        """The metrics of a group's results, or of their turns."""
-        key, entries = (level, group.key), self._of_group(group)
-        if key not in self._made and level == "conversation":
-            self._made[key] = _matrix((conversation, entry["metrics"]) for conversation, entry in entries)
-        elif key not in self._made:
-            self._made[key] = _matrix((place, turn["metrics"]) for place, turn in self._scored_turns(group))
-        return cast(_Matrix, self._made[key])
+    def _columns(self, level: Literal["conversation", "turn"], metric_id: str, keys: Sequence[Hashable]) -> Floats:
+        columns = [self._results.matrix(level, group.key).column(metric_id, keys) for group in self.groups]
+        return np.stack(columns, axis=1) if columns else np.full((len(keys), 0), np.nan)
 
     @cached_property
     def _turn_keys(self) -> tuple[tuple[str, int], ...]:
@@ -370,20 +383,6 @@ class ScoreTable:
 def _mean(values: Sequence[float | None]) -> float:
     defined = [value for value in values if value is not None]
     return sum(defined) / len(defined) if defined else np.nan
-
-
-def _beside(columns: Sequence[Floats], rows: int) -> Floats:
-    return np.stack(columns, axis=1) if columns else np.full((rows, 0), np.nan)
-
-
-def _matrix(given: Iterable[tuple[Hashable, Mapping[str, float | None]]]) -> _Matrix:
-    listed = list(given)
-    names = dict.fromkeys(name for _, values in listed for name in values)
-    rows = {key: row for row, key in enumerate(dict.fromkeys(key for key, _ in listed))}
-    whole = np.array([[values.get(name) for name in names] for _, values in listed], dtype=np.float64)
-    places = np.array([rows[key] for key, _ in listed], dtype=np.intp)
-    columns = {name: column for column, name in enumerate(names)}
-    return _Matrix(rows, columns, _averaged(whole.reshape(len(listed), len(names)), places, len(rows)))
 
 
 def _averaged(values: Floats, places: Labels, rows: int) -> Floats:

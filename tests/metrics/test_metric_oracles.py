@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,9 +28,10 @@ similarity_tables = st.integers(1, 5).flatmap(
 @given(st.lists(st.tuples(yes_no, yes_no), min_size=1, max_size=30))
 def test_pooled_rates_are_those_of_scikit_learn(pairs):
     left, right = zip(*pairs, strict=True)
-    truth, answers = ("".join(answer[0] for answer in side).encode() for side in (left, right))
-    cells = binary.cells_of([("other", letter) for letter in truth.decode()])
-    counts = binary.total(binary.tally(cells, [binary.right_answers(truth, answers)]))
+    labels, answers = (np.array([[[ord(answer[0]) for answer in side]]], dtype=np.uint8) for side in (left, right))
+    truth = binary.BinaryTruth.of(labels, np.zeros(len(pairs), dtype=np.intp), 1)
+    correct = truth.right(answers)
+    counts = binary.Confusion(*truth.tally(correct)[0, 0].tolist())
     options = {"pos_label": "yes", "zero_division": 0}
     assert sklearn_metrics.accuracy_score(left, right) == pytest.approx(counts.rates["accuracy"])
     assert sklearn_metrics.precision_score(left, right, **options) == pytest.approx(counts.rates["precision"])
@@ -39,7 +41,7 @@ def test_pooled_rates_are_those_of_scikit_learn(pairs):
         assert sklearn_metrics.matthews_corrcoef(left, right) == pytest.approx(counts.rates["mcc"], abs=1e-12)
     else:
         assert 0 == counts.rates["mcc"]
-    assert counts.rates["accuracy"] == binary.binary_accuracy(truth, answers)
+    assert counts.rates["accuracy"] == truth.accuracies(correct)[0, 0]
 
 
 @settings(max_examples=40)

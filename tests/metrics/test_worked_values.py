@@ -8,7 +8,7 @@ from attunebench.constants import PANAS_SIMILARITY
 from attunebench.metrics import emotion
 from attunebench.metrics.composite import composite
 from attunebench.metrics.pairwise import tau_b
-from attunebench.metrics.panas import Change, baseline_adjusted
+from attunebench.metrics.panas import baseline_adjusted
 from attunebench.metrics.questions import q3_follow_up
 
 
@@ -56,12 +56,12 @@ def test_tau_b_of_wins(one, other, expected):
 
 @pytest.mark.parametrize(("predicted", "expected"), [(46, 0.5), (43, 0), (37, -1), (30, -1)])
 def test_baseline_adjusted_panas_of_a_rise_from_43_to_49(predicted, expected):
-    assert expected == baseline_adjusted(Change(43, 49, predicted))
+    assert expected == baseline_adjusted(43, 49, predicted)
 
 
 @pytest.mark.parametrize("predicted", [43, 50, None])
 def test_a_side_that_did_not_move_is_undefined_whatever_was_answered(predicted):
-    assert baseline_adjusted(Change(43, 43, predicted)) is None
+    assert baseline_adjusted(43, 43, predicted) is None
 
 
 def test_follow_up_entries_overlap_softly():

@@ -16,7 +16,7 @@ from attunebench.conversations.reading import read_conversation
 from attunebench.errors import DataError
 from attunebench.results.parsing import parse_result
 from attunebench.scorer import score_folders
-from attunebench.scorer.alignment import MismatchError
+from attunebench.scorer.answers import MismatchError
 from attunebench.scorer.conversation import score_conversation
 
 TURNS = 4

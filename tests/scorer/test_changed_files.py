@@ -29,7 +29,7 @@ from attunebench.protocol.plan import show_prompt
 from attunebench.results.folder import read_result
 from attunebench.results.schema import Result
 from attunebench.scorer import score_to_file
-from attunebench.scorer.alignment import MismatchError
+from attunebench.scorer.answers import MismatchError
 from attunebench.scorer.conversation import score_prepared
 from attunebench.scorer.truth import prepare
 from attunebench.scores import read_scores
@@ -128,7 +128,7 @@ def scored(folder: Path, conversation: bytes, result: bytes) -> Any:
     if not isinstance(found, Result):
         return None
     try:
-        score = score_prepared(prepare(talk), found)
+        score, _ = score_prepared(prepare(talk), found)
     except MismatchError:
         return None
     return {"metrics": score["metrics"], "turns": {turn["turnNumber"]: turn["metrics"] for turn in score["turns"]}}

@@ -25,7 +25,7 @@ def read(raw):
 
 
 def kept(raw, result):
-    return score_prepared(prepare(read(raw)), parse_result(result, source_file="r.json"))
+    return score_prepared(prepare(read(raw)), parse_result(result, source_file="r.json"))[0]
 
 
 def by_turn(entry):

@@ -14,6 +14,7 @@ from attunebench.conversations import load_conversations
 from attunebench.errors import DataError, UsageError
 from attunebench.results.folder import Findings, result_files
 from attunebench.scorer import pool, score_folders, score_to_file
+from attunebench.scorer.assembling import Task
 from attunebench.scorer.groups import Resampling
 from attunebench.scorer.truth import Ground
 from attunebench.scores import read_scores, write_scores
@@ -53,8 +54,8 @@ def expected(folders, tmp_path_factory):
 
 
 def scorers(folders, processes):
-    ground = Ground.of(load_conversations(folders[1]))
-    return pool.Scorers(pool.Task(ground.truths, Resampling(0, 200)), processes)
+    task = Task(Ground.of(load_conversations(folders[1])), Resampling(0, 200))
+    return pool.Scorers(task, processes)
 
 
 def files_of(folders):
@@ -78,14 +79,14 @@ def test_the_file_is_the_same_to_the_byte_however_many_processes_make_it(folders
 def test_no_file_is_lost_when_the_processes_are_killed(folders):
     files = files_of(folders)
     with scorers(folders, 1) as one:
-        calm = [getattr(outcome, "entry", outcome) for outcome in one.score(files)]
+        calm = [getattr(outcome, "line", outcome) for outcome in one.score(files)]
     with scorers(folders, 2) as two:
         outcomes = two.score(files)
         first = next(outcomes)
         for process in multiprocessing.active_children():
             process.kill()
         rest = list(outcomes)
-    assert calm == [getattr(outcome, "entry", outcome) for outcome in (first, *rest)]
+    assert calm == [getattr(outcome, "line", outcome) for outcome in (first, *rest)]
 
 
 def test_an_interrupt_ends_the_processes(folders):

@@ -16,7 +16,7 @@ from attunebench.metrics.registry import REGISTRY, cards_of
 from attunebench.protocol.calls import RATINGS
 from attunebench.results.parsing import parse_result
 from attunebench.scorer import score_conversation
-from attunebench.scorer.alignment import MismatchError
+from attunebench.scorer.answers import MismatchError
 
 DIFFERENCES = {"perspective_gap", "phrasing_gap"}
 """Their sign is no merit, so giving no answer can move them either way."""

@@ -17,7 +17,7 @@ from attunebench.scorer import score_folders, score_to_file
 from attunebench.scorer.conversation import score_prepared
 from attunebench.scorer.encoder import BertScoreSettings
 from attunebench.scorer.references import base_rate_results
-from attunebench.scorer.released import labels_of, score_released
+from attunebench.scorer.released import score_released
 from attunebench.scorer.truth import prepare
 from attunebench.scores import BASE_RATE, read_scores
 
@@ -25,7 +25,7 @@ from attunebench.scores import BASE_RATE, read_scores
 def score_of(raw, file):
     conversation, notes = read_conversation(raw)
     assert conversation is not None, notes.errors
-    return score_prepared(prepare(conversation, "released"), parse_result(file))
+    return score_prepared(prepare(conversation, "released"), parse_result(file))[0]
 
 
 def metrics_of(raw, file):
@@ -104,7 +104,7 @@ def test_only_turns_that_both_files_have_are_scored(raw, file):
     assert (gone, {None}) == (last["turnNumber"], set(last["metrics"].values()))
     conversation, _ = read_conversation(raw)
     file["turns"] = []
-    nothing = score_released(labels_of(conversation), parse_result(file)).metrics
+    nothing = score_released(conversation, parse_result(file)).metrics
     assert (nothing["emotion_f1"], nothing["pairwise_accuracy"], nothing["kendall_tau"]) == (0, 0, None)
 
 
@@ -230,7 +230,7 @@ def test_references_follow_the_same_rules_and_have_no_draft(folders, released):
         truths[conversation.conversation_id] = prepare(conversation, "released")
     answers = {result.conversation_id: result for result in base_rate_results(released["ground_truth"])}
     for entry in base["conversations"]:
-        found = score_prepared(truths[entry["conversationId"]], answers[entry["conversationId"]])
+        found = score_prepared(truths[entry["conversationId"]], answers[entry["conversationId"]])[0]
         assert entry["metrics"] == {name: found["metrics"][name] for name in entry["metrics"]}
 
 
@@ -249,7 +249,7 @@ def test_our_rules_are_untouched_by_what_the_released_ones_need(raw, file):
     plain = copy.deepcopy(file)
     file["turns"][0]["em_emotion_tags"] = [*file["turns"][0]["em_emotion_tags"], {"emotion": "joyful"}]
     conversation, _ = read_conversation(raw)
-    ours = [score_prepared(prepare(conversation), parse_result(one))["metrics"] for one in (plain, file)]
+    ours = [score_prepared(prepare(conversation), parse_result(one))[0]["metrics"] for one in (plain, file)]
     if plain["turns"][0]["em_emotion_tags"]:
         assert ours[0] == ours[1]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import statistics
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -53,6 +54,11 @@ def entries(scores, model, conversation):
 def mean(values):
     known = [value for value in values if value is not None and value == value]
     return statistics.fmean(known) if known else float("nan")
+
+
+def test_a_table_with_other_entries_has_the_values_of_these(study):
+    assert np.isfinite(study.values("composite")).any()
+    assert np.isnan(replace(study, entries={}).values("composite")).all()
 
 
 @pytest.mark.parametrize("metric", cards_of("attunebench"))

@@ -27,8 +27,7 @@ from attunebench.protocol.calls import Mode
 from attunebench.protocol.plan import plan_warnings
 from attunebench.results.parsing import parse_result
 from attunebench.runner.settings import RunSettings
-from attunebench.scorer.alignment import MismatchError
-from attunebench.scorer.answers import COUNTS
+from attunebench.scorer.answers import COUNTS, MismatchError
 from attunebench.scorer.conversation import score_conversation
 from attunebench.scorer.groups import Floats, Resampling, columns_of
 from attunebench.scores import ConversationEntry
