@@ -14,6 +14,7 @@ import numpy as np
 from attunebench.analyses.table import Cell, Drill, Filled, Missing, Unit, column
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY
+from attunebench.scores.checks import group_key
 from attunebench.scores.compatibility import several_scales
 from attunebench.scores.references import standing
 from attunebench.scores.table import Group, ReferenceValues, ScoreTable
@@ -24,6 +25,7 @@ PRIMARY = "default"
 NOTHING_SCORED = "No model was scored here; `attune-bench score` writes scores that hold some."
 SMALL = 20
 """Under this many conversations a subgroup gets a warning and no claim (spec 07)."""
+_QUANTILES = {"lowest": 0.0, "quarter": 0.25, "median": 0.5, "three_quarters": 0.75, "highest": 1.0}
 CANONICAL = tuple(card.id for card in REGISTRY.values() if card.status == "canonical" and card.group != "pillar")
 """The metrics that enter the Composite, in the order of the registry."""
 
@@ -152,14 +154,17 @@ def reference_of(study: ScoreTable, reference_id: str) -> ReferenceValues | None
     return next((standing(reference) for reference in study.references if reference.id == reference_id), None)
 
 
+def settings_of(study: ScoreTable, group: Group) -> Mapping[str, Any]:
+    """What the metadata of its file say of how a group's results were made; empty where they say nothing.
+
+    `variants` are the settings, `observed` how servers answered.
+    """
+    return next((e for e in study.metadata[group.source].get("settings") or () if group_key(e) == group.key), {})
+
+
 def variants_of(study: ScoreTable, group: Group) -> list[Mapping[str, Any]]:
-    """The settings that a group's results were made with, as the metadata of its file has them."""
-    return [
-        variant
-        for entry in study.metadata[group.source].get("settings") or ()
-        if (entry.get("provider"), entry.get("em_model"), entry.get("mode")) == group.key
-        for variant in entry.get("variants") or ()
-    ]
+    """The settings that a group's results were made with."""
+    return list(settings_of(study, group).get("variants") or ())
 
 
 # How metrics are written
@@ -206,6 +211,14 @@ def metric_column(
         better=card.higher_is_better,
         digits=digits_of(metric_id),
     )
+
+
+def spread_columns(values: Iterable[Floats], unit: Unit = "number", digits: int | None = None) -> list[Filled]:
+    """Columns for the standard deviation (n − 1) and the quantiles of what is defined in each of the arrays."""
+    defined = [of[~np.isnan(of)] for of in values]
+    parts = {"sd": [of.std(ddof=1) if len(of) > 1 else np.nan for of in defined]}
+    parts |= {name: [np.quantile(of, q) if len(of) else np.nan for of in defined] for name, q in _QUANTILES.items()}
+    return [column(name, of, "", unit, "Over conversations.", digits=digits) for name, of in parts.items()]
 
 
 def value_of(cell: Cell) -> float:
