@@ -1,7 +1,4 @@
-"""What every analysis shares: its settings, whom it looks at, and how metrics are named and written.
-
-Knows metrics by their cards alone, and no single analysis.
-"""
+"""What every analysis shares: its settings, whom it looks at, and how metrics are named and written."""
 
 from __future__ import annotations
 
@@ -25,6 +22,7 @@ PRIMARY = "default"
 NOTHING_SCORED = "No model was scored here; `attune-bench score` writes scores that hold some."
 SMALL = 20
 """Under this many conversations a subgroup gets a warning and no claim (spec 07)."""
+_UNITS: Mapping[str, Unit] = {"share": "share", "points": "points"}
 _QUANTILES = {"lowest": 0.0, "quarter": 0.25, "median": 0.5, "three_quarters": 0.75, "highest": 1.0}
 CANONICAL = tuple(card.id for card in REGISTRY.values() if card.status == "canonical" and card.group != "pillar")
 """The metrics that enter the Composite, in the order of the registry."""
@@ -56,6 +54,11 @@ class Settings:
         """What is resampled and permuted, in a word."""
         return "participants" if self.by_participant else "conversations"
 
+    @property
+    def of_tests(self) -> dict[str, Any]:
+        """What tests of `statistics` take of these."""
+        return {name: getattr(self, name) for name in ("resamples", "level", "alpha", "power")}
+
     def rng(self, name: str) -> np.random.Generator:
         """A generator of its own for each use, so that no table depends on which others are made."""
         return np.random.default_rng([self.seed, *name.encode()])
@@ -84,10 +87,7 @@ def mode_of(subject: Subject) -> str:
 
 
 def models_of(subject: Subject, *, least: int = 0) -> ScoreTable:
-    """The models of that mode; without any group where there are none. Conversations that none of them has stay out.
-
-    Missing where there are fewer than `least`.
-    """
+    """The models of that mode, with the conversations that one of them has. Missing where there are under `least`."""
     study = in_mode(subject.study, mode_of(subject), subject.settings)
     if len(study.groups) < least:
         raise Missing(NOTHING_SCORED if least == 1 else f"This takes {least} models; {len(study.groups)} scored here.")
@@ -155,10 +155,7 @@ def reference_of(study: ScoreTable, reference_id: str) -> ReferenceValues | None
 
 
 def settings_of(study: ScoreTable, group: Group) -> Mapping[str, Any]:
-    """What the metadata of its file say of how a group's results were made; empty where they say nothing.
-
-    `variants` are the settings, `observed` how servers answered.
-    """
+    """What its file says of a group's results: `variants` of settings, and how servers were `observed`."""
     return next((e for e in study.metadata[group.source].get("settings") or () if group_key(e) == group.key), {})
 
 
@@ -177,8 +174,7 @@ def label_of(metric_id: str) -> str:
 
 def unit_of(metric_id: str) -> Unit:
     """How values of a metric are written."""
-    unit = REGISTRY[metric_id].unit
-    return "share" if unit == "share" else "points" if unit == "points" else "number"
+    return _UNITS.get(REGISTRY[metric_id].unit, "number")
 
 
 def digits_of(metric_id: str) -> int:
@@ -200,17 +196,9 @@ def metric_column(
     metric_id: str, cells: Iterable[Cell], *, id: str = "", label: str = "", difference: bool = False
 ) -> Filled:
     """A column of a metric's values (or differences of them), named and rounded by its card."""
-    card = REGISTRY[metric_id]
-    unit = "number" if difference else unit_of(metric_id)
-    return column(
-        id or metric_id,
-        cells,
-        label or card.label,
-        unit,
-        card.meaning,
-        better=card.higher_is_better,
-        digits=digits_of(metric_id),
-    )
+    card, unit = REGISTRY[metric_id], "number" if difference else unit_of(metric_id)
+    about = (id or metric_id, cells, label or card.label, unit, card.meaning)
+    return column(*about, better=card.higher_is_better, digits=digits_of(metric_id))
 
 
 def spread_columns(values: Iterable[Floats], unit: Unit = "number", digits: int | None = None) -> list[Filled]:
