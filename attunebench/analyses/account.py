@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from attunebench.analyses.base import Settings, drill_to, settings_of, spread_columns
-from attunebench.analyses.sampling import defined_mean
+from attunebench.analyses.sampling import defined_mean, too_few
 from attunebench.analyses.table import NOT_ESTIMABLE, ZERO_INFLATED, Cell, Table, Unit, column, counts, table, words
 from attunebench.analyses.verdicts import listed
 from attunebench.judging import judges_named
@@ -84,37 +83,28 @@ class Amount(NamedTuple):
 
 @dataclass(frozen=True)
 class Account:
-    """A group of the scores; `study` holds it alone, with the conversations that were scored for it."""
+    """A group of the scores; `study` holds it alone, with the conversations that were scored for it.
+
+    `entries`: all its results, epoch by epoch. `aggregate`: its line in the scores. `coverage`: what of the expected
+    conversations was scored, and why not the rest. `observed`: how servers answered. Empty where the file has none.
+    """
 
     study: ScoreTable
     group: Group
     settings: Settings
+    entries: Sequence[ConversationEntry]
+    aggregate: Mapping[str, Any]
+    coverage: Mapping[str, Any]
+    observed: Mapping[str, Any]
 
     @classmethod
     def of(cls, study: ScoreTable, group: Group, settings: Settings) -> Account:
         """The group with the conversations that it has."""
         scored = [conversation for conversation in study.ids if (group.key, conversation) in study.entries]
-        return cls(study.with_groups([group]).with_conversations(scored), group, settings)
-
-    @cached_property
-    def entries(self) -> list[ConversationEntry]:
-        """All results, epoch by epoch."""
-        return [one for i in self.study.ids for one in self.study.entries.get((self.group.key, i), ())]
-
-    @cached_property
-    def observed(self) -> Mapping[str, Any]:
-        """What the metadata say of how servers answered; empty where they say nothing."""
-        return settings_of(self.study, self.group).get("observed") or {}
-
-    @property
-    def aggregate(self) -> Mapping[str, Any]:
-        """The group's line in the scores; empty where the file has none."""
-        return self.study.aggregates.get(self.group.key, {})
-
-    @property
-    def coverage(self) -> Mapping[str, Any]:
-        """What of the expected conversations was scored, and why not the rest; empty where nobody knows."""
-        return self.aggregate.get("coverage") or {}
+        study = study.with_groups([group]).with_conversations(scored)
+        entries = [one for i in scored for one in study.entries[group.key, i]]
+        aggregate, observed = study.aggregates.get(group.key, {}), settings_of(study, group).get("observed") or {}
+        return cls(study, group, settings, entries, aggregate, aggregate.get("coverage") or {}, observed)
 
     @property
     def participants(self) -> int:
@@ -128,17 +118,15 @@ class Account:
     def mean(self, metric_id: str) -> Cell:
         """Mean, interval and n as `score` wrote them; undefined where it wrote none."""
         estimate, values = self.aggregate.get("metrics", {}).get(metric_id, {}), self.values(metric_id)
-        defined = ~np.isnan(values)
-        count, people = int(defined.sum()), len(np.unique(self.study.clusters[defined]))
-        small = count > 0 and (count < self.settings.small or people < 2)
+        count, small = int((~np.isnan(values)).sum()), too_few(values[:, None], self.study.clusters, self.settings)[0]
         n, mean = estimate.get("n", count), estimate.get("mean")
         low, high = estimate.get("ci_low"), estimate.get("ci_high")
         if low == high:  # as older versions wrote an interval of one value
             low = high = None
-        mark = ZERO_INFLATED if not small and zero_inflated(values[:, None])[0] else ""
-        if n > 1 and mean is not None and low is None:
-            mark = NOT_ESTIMABLE
-        return Cell(mean, low, high, n=n, small=small, mark=mark, drill=drill_to(self.group, metric_id))
+        alike = n > 1 and mean is not None and low is None
+        mark = NOT_ESTIMABLE if alike else ZERO_INFLATED if zero_inflated(values[:, None])[0] and not small else ""
+        drill = drill_to(self.group, metric_id)
+        return Cell(mean, low, high, n=n, small=bool(small and count), mark=mark, drill=drill)
 
     def share(self, name: str) -> Share:
         """One of `SHARES`, over calls: a conversation of many calls counts for more, as in the rates of `score`."""
@@ -185,6 +173,7 @@ def account_tables(one: Account) -> Iterable[Table]:
 
 def _calls(one: Account) -> Table:
     shares = {name: one.share(name) for name in SHARES}
+    found = shares.items() if any(share.n for share in shares.values()) else ()
     return table(
         "calls",
         "Answers and calls",
@@ -193,11 +182,7 @@ def _calls(one: Account) -> Table:
         column("share", unit="share", meaning="Sum over sum."),
         counts("count"),
         counts("of", (), "", "Items expected, or calls made."),
-        rows=[
-            (name, n, value, *((part, whole) if n else (None,) * 2)) for name, (part, whole, n, value) in shares.items()
-        ]
-        if any(share.n for share in shares.values())
-        else (),
+        rows=[(name, n, value, part if n else None, whole if n else None) for name, (part, whole, n, value) in found],
         caption="Judges are not among them. An unanswered item counts as wrong, and says little of empathy.",
     )
 

@@ -60,16 +60,9 @@ def model_stats(
     worst conversations are listed further down. UsageError for a model or mode that the scores do not hold.
     """
     labels, scored = {g.model_key: g.label for g in study.groups}, {g.key for g in study.groups}
-    study = study.with_groups(
-        [
-            *study.groups,
-            *(
-                Group(*key, label=labels.get(key[:2]) or name_text(key[1]) or "(no name)")
-                for key in study.aggregates
-                if key not in scored
-            ),
-        ]
-    )
+    unscored = [key for key in study.aggregates if key not in scored]
+    further = [Group(*key, label=labels.get(key[:2]) or name_text(key[1]) or "(no name)") for key in unscored]
+    study = study.with_groups([*study.groups, *further])
     if models:
         study = chosen_groups(study, replace(settings, mode=None), models)
     else:
@@ -158,7 +151,7 @@ def _of_one(one: Account, metric_ids: Sequence[str], locate: Locate) -> Analysis
 
 def _metrics(one: Account, group: str, metric_ids: Sequence[str]) -> Table:
     digits, cells = digits_of(metric_ids[0]), [one.mean(m) for m in metric_ids]
-    pooled = [label_of(m) for m in metric_ids if m in {card.id for card in rates.CARDS}]
+    pooled = [card.label for card in rates.CARDS if card.id in metric_ids]
     lower = [label_of(m) for m in metric_ids if REGISTRY[m].higher_is_better is False]
     notes = (
         f"Means over all items or calls together, spread over conversations: {', '.join(pooled)}." if pooled else "",
@@ -193,8 +186,7 @@ def _extremes(one: Account, metric_ids: Sequence[str], locate: Locate) -> Table:
         words("talk", (), "labels", "The file of the conversation."),
         words("file", label="result file"),
         rows=rows,
-        caption="Among conversations with equal values, the first in the order of the scores is listed; “alike” counts "
-        "them.",
+        caption="Of conversations with equal values, counted as “alike”, the first one of the scores is shown.",
     )
 
 
@@ -227,27 +219,23 @@ def _essentials(one: Account, metric_id: str, extremes: Table) -> str:
     cell, label, digits = one.mean(metric_id), label_of(metric_id), digits_of(metric_id)
     answered, cost, time = one.share("items answered").value, one.amount("api_cost"), one.amount("duration_seconds")
     over = f"{counted(cell.n or 0, 'conversation')} of {counted(one.participants, 'participant')}"
-    few = ", too few for a claim" if cell.small else ""
-    scope = cost.scope and f", stated by {cost.n} of {cost.of} results"
+    few, scope = ", too few for a claim" if cell.small else "", f", stated by {cost.n} of {cost.of} results"
+    mean = f"{label} {with_interval(cell, digits)} over {over}{few}."
+    spent = f"Cost ${cost.total or 0:.4f}{cost.scope and scope} (${cost.mean:.4f} per conversation)."
     served = {
         word: [f"{name} ({count})" for name, count in one.served(what) if one.group.kind == "model"]
         for word, what in (("as", "models_reported"), ("by", "providers_reported"))
     }
     ends = {str(row[1].value): row for row in reversed(extremes.rows) if row[0].value == label}
-    places = [
+    places = sorted(
         f"{end} in {str(row[5].value or row[4].value).removesuffix('.json')} ({number(value_of(row[2]), digits)})"
         for end, row in ends.items()
-    ]
-    sentences = (
-        f"{label} is undefined in all of {counted(len(one.study.ids), 'conversation')}."
-        if cell.value is None
-        else f"{label} {with_interval(cell, digits)} over {over}{few}.",
-        f"{rates.percent(answered)} of the items answered." if answered is not None else "",
-        "No result states its cost."
-        if cost.total is None
-        else f"Cost ${cost.total:.4f}{scope} (${cost.mean:.4f} per conversation).",
+    )
+    return verdicts.sentences(
+        mean if cell.value is not None else f"{label} is undefined in all of {len(one.study.ids)} conversations.",
+        "" if answered is None else f"{rates.percent(answered)} of the items answered.",
+        spent if cost.total is not None else "No result states its cost.",
         f"{time.mean:.1f} s per conversation." if time.n else "",
         *(f"Served {word} {listed(names)}." for word, names in served.items() if names),
-        f"{label} is {' and '.join(sorted(places))}." if len(places) == 2 else "",
+        f"{label} is {' and '.join(places)}." if len(places) == 2 else "",
     )
-    return " ".join(filter(None, sentences))

@@ -227,16 +227,17 @@ def pairwise_right(study: ScoreTable) -> tuple[tuple[str, ...], Floats, Floats]:
         comparisons = () if truth is None else truth["turns"][turn.position - 1]["comparisons"]
         wins.append([(i, str(question), winner) for i, (question, *_, winner) in enumerate(comparisons) if winner])
     names = sorted({question for turn in wins for _, question, _ in turn}, key=lambda name: (len(name), name))
-    right, counted = (np.zeros((len(wins), len(names), len(study.groups))) for _ in range(2))
+    at, shares = list[tuple[int, int, int]](), list[tuple[float, float]]()
     for (model, group), (row, turn) in product(enumerate(study.groups), enumerate(study.turns)):
         entries = study.entries.get((group.key, study.ids[turn.conversation]), ())
         answered = [of.get("answers", {}) for e in entries for of in e["turns"] if of["turnNumber"] == turn.number]
         given = [text for of in answered if (text := of.get("pairwise")) is not None]
         for text, (index, question, winner) in product(given, wins[row]):
-            at = (row, names.index(question), model)
-            right[at] += (text[index : index + 1] == winner) / len(given)
-            counted[at] += 1 / len(given)
-    return tuple(names), right, counted
+            at.append((row, names.index(question), model))
+            shares.append(((text[index : index + 1] == winner) / len(given), 1 / len(given)))
+    sums = np.zeros((len(wins), len(names), len(study.groups), 2))
+    np.add.at(sums, tuple(np.array(at, dtype=np.intp).reshape(-1, 3).T), np.array(shares).reshape(-1, 2))
+    return tuple(names), sums[..., 0], sums[..., 1]
 
 
 def in_rows(cells: Sequence[Cell], width: int) -> list[list[Cell]]:
