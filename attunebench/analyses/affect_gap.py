@@ -7,6 +7,7 @@ An average of Emotion VA mixes turns with and without a feeling, so it is taken 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -81,13 +82,12 @@ def _contrast(
     view: View, metric: _Metric, inside: Mask, none: Mask, name: str = ""
 ) -> tuple[GroupContrast, list[Cell]]:
     """A group against none, for all columns; p of the models corrected together."""
-    about, use = (metric.columns, inside, inside | none), "/".join(filter(None, ("affect-gap", metric.id, name)))
-    contrast = within.group_contrast(view.study, *about, use, view.settings)
-    drills = [None if name else one for one in (*view.drills(metric.id, all_models=True), None)]
-    untested = np.full(len(contrast.p), np.nan)
-    cells = within.contrast_cells(view.study, contrast, *about, view.settings, untested, drills)
+    use = "/".join(filter(None, ("affect-gap", metric.id, name)))
+    contrast, cells = within.group_contrast(view.study, metric.columns, inside, inside | none, use, view.settings)
+    drills = [*view.drills(metric.id, all_models=True), None]
     models = slice(1, 1 + view.width)
-    return contrast, [cells[0], *with_correction(cells[models], view.settings), *cells[models.stop :]]
+    cells = [cells[0], *with_correction(cells[models], view.settings), *cells[models.stop :]]
+    return contrast, [replace(cell, drill=None if name else drill) for cell, drill in zip(cells, drills, strict=False)]
 
 
 def _gap(view: View, metric: _Metric, contrast: GroupContrast, cells: list[Cell], sizes: Mapping[str, str]) -> Table:

@@ -23,9 +23,8 @@ from attunebench.errors import StatisticsError, UsageError
 class Entry:
     """An analysis: its name on the command line, its title, and the question that it asks in plain words.
 
-    `rule` says in a sentence or two how it is made. `published`: what the published study found on its 200
-    conversations and eleven models, for orientation alone; "" where it gives no figure. `cannot`: what the analysis
-    cannot show, whatever the numbers.
+    `rule` says how it is made, `published` what the published study found on its 200 conversations and eleven models
+    ("": no figure), `cannot` what it cannot show, whatever the numbers.
     """
 
     name: str

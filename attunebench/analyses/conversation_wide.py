@@ -55,7 +55,10 @@ def analyse(subject: Subject) -> Analysis:
         _follow_up(view, cells.get("q3_follow_up_asked", [])),
     )
     return Analysis(
-        tables=(_by_model(view, values, cells, reference, tested), *_people(view)),
+        tables=(
+            _by_model(view, values, cells, reference, view.how("test against chance", tested, "tests against chance")),
+            *_people(view),
+        ),
         shows=shows or "There are too few conversations for a claim.",
         warnings=view.reach(len(tested)),
         notes=(f"{reference.label}: {reference.meaning}",) if reference is not None else (),
@@ -67,7 +70,7 @@ def _by_model(
     values: Mapping[str, Floats],
     cells: Mapping[str, list[Cell]],
     reference: ReferenceValues | None,
-    tested: list[Cell],
+    how: str,
 ) -> Table:
     """The means of each model, best first, and below them the base rate where the scores hold it."""
     labels, scored = [*map(Cell, view.labels)], view.study.scored().sum(axis=0).tolist()
@@ -89,7 +92,7 @@ def _by_model(
         order=[*order, *range(view.width, len(labels))],
         caption=f"{view.sample}. Chance is 1/4 on Q2 and Q3. The follow-up is asked only where something felt off: "
         "“asked” covers only these conversations, the canonical follow-up all of them (1 for an empty answer where "
-        f"nothing did), false alarms the others (lower is better). {view.how('test against chance', tested)}",
+        f"nothing did), false alarms the others (lower is better). {how}",
         chart=Chart("bars", "model", drawn, "The whole conversation", "score (0–1)", {"chance on Q2, Q3": _CHANCE}),
     )
 

@@ -87,9 +87,8 @@ class Column:
 class Chart:
     """How a table is best drawn: `label` and `values` name columns; `lines` are references (chance): label → value.
 
-    A `heatmap` or `matrix` has a row for each row and a column for each of `values`; `lines` has a line for each row
-    over `values`; `scatter` takes two of `values`, `dumbbells` joins two; `intervals` and `bars` draw each of them.
-    `first`: only so many rows are drawn (None: all).
+    A `heatmap` or `matrix` has a column for each of `values`, `lines` a line for each row over them; `scatter` takes
+    two, `dumbbells` joins two; `intervals` and `bars` draw each of them. `first`: only so many rows are drawn.
     """
 
     kind: ChartKind
@@ -245,10 +244,8 @@ def table(
     apart: int = 0,
 ) -> Table:
     """A table of these columns, or of `rows` of cells and bare values where these have none; in an `order`."""
-    if rows is None:
-        lines = list(zip(*(one.cells for one in filled), strict=True))
-    else:
-        lines = [tuple(map(as_cell, row)) for row in rows]
+    by_row = zip(*(one.cells for one in filled), strict=True) if rows is None else (map(as_cell, row) for row in rows)
+    lines = list(map(tuple, by_row))
     shown = tuple(lines if order is None else [lines[position] for position in order])
     return Table(id, title, tuple(one.column for one in filled), shown, caption, notes, chart, apart)
 
@@ -257,9 +254,8 @@ def as_cell(value: Any) -> Cell:
     """A cell as it is; a bare value as a cell without doubt: no numpy type, None for NaN."""
     if isinstance(value, Cell):
         return value
-    if isinstance(value, np.generic):
-        value = value.item()
-    return Cell(None if isinstance(value, float) and np.isnan(value) else value)
+    plain = value.item() if isinstance(value, np.generic) else value
+    return Cell(None if plain != plain else plain)
 
 
 def number_of(cell: Cell) -> float | None:

@@ -131,9 +131,8 @@ def judges_text(study: ScoreTable) -> str:
         judged.setdefault(tuple(sorted(names)), []).append(f"{group.label} ({group.mode})")
     if len(judged) == 1:
         names_of_all = next(iter(judged))
-        return (
-            f"Drafts were judged by {listed(names_of_all)}." if names_of_all else "The scores name no judge of drafts."
-        )
+        by = f"Drafts were judged by {listed(names_of_all)}."
+        return by if names_of_all else "The scores name no judge of drafts."
     parts = [f"{listed(names) or 'no judge named'} for {listed(who)}" for names, who in judged.items()]
     return f"Drafts had different judges and are not comparable across them: {'; '.join(parts)}."
 

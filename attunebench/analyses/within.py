@@ -255,37 +255,25 @@ def group_contrast(
     asked: Mask,
     name: str,
     settings: Settings,
-    *,
     family: int | None = None,
-) -> GroupContrast:
+) -> tuple[GroupContrast, list[Cell]]:
     """Each column's mean inside the group minus that over the other conversations asked; participants move as a whole.
 
     `values` is (conversations, columns); `asked` are the conversations that count at all. `family`: how many tests are
-    corrected together, where these are not the columns. Undefined (NaN) where a side is empty.
+    corrected together, where these are not the columns. NaN where a side is empty. With a cell for each column, not yet
+    corrected; small where either side has too few conversations or participants.
     """
     people = np.unique(study.clusters[asked], return_inverse=True)[1].astype(np.intp)
     single = len(np.unique(people)) == len(people)  # then conversations are the units
     how: dict[str, Any] = {"clusters": None if single else people, "tests": family, **settings.of_tests}
-    return group_difference(values[asked], inside[asked], rng=settings.rng(name), **how)
-
-
-def contrast_cells(
-    study: ScoreTable,
-    contrast: GroupContrast,
-    values: Floats,
-    inside: Mask,
-    asked: Mask,
-    settings: Settings,
-    corrected: Floats,
-    drills: Sequence[Drill | None] | None = None,
-) -> list[Cell]:
-    """A cell for each column's difference; small where either side has too few conversations or participants."""
-    small = beyond_reach(contrast.least, settings, together=False)
+    found = group_difference(values[asked], inside[asked], rng=settings.rng(name), **how)
+    small = beyond_reach(found.least, settings, together=False)
     for side in (inside & asked, ~inside & asked):
         small = small | too_few(np.where(side[:, None], values, np.nan), study.clusters, settings)
-    about = (contrast.estimate, contrast.low, contrast.high, contrast.n_in + contrast.n_out, small, drills)
-    units = np.minimum(contrast.clusters_in, contrast.clusters_out)
-    return cells_of(*about, p=contrast.p, p_corrected=corrected, units=units)
+    units = np.minimum(found.clusters_in, found.clusters_out)
+    return found, cells_of(
+        found.estimate, found.low, found.high, found.n_in + found.n_out, small, p=found.p, units=units
+    )
 
 
 def is_small(study: ScoreTable, column: Floats, chosen: Mask, settings: Settings) -> bool:
