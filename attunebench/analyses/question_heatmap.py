@@ -14,7 +14,7 @@ from attunebench.analyses import within
 from attunebench.analyses.base import Subject
 from attunebench.analyses.sampling import beyond_reach, cells_of, corrected_p, mean_over_models, pair_tests, ratio
 from attunebench.analyses.table import Analysis, Cell, Drill, Missing, Table, column, counts, numbers_of, table, words
-from attunebench.analyses.verdicts import correction_text, counted, range_text, sentences
+from attunebench.analyses.verdicts import range_text, sentences
 from attunebench.analyses.within import View
 from attunebench.scores.table import TRUTH_OF_BLOCK, Block
 from attunebench.statistics.bootstrap import Floats
@@ -33,11 +33,7 @@ def analyse(subject: Subject) -> Analysis:
             shows.append(said)
     if not tables:
         raise Missing(within.NO_LABELS)
-    return Analysis(
-        tables=tuple(tables),
-        shows=sentences(*shows),
-        warnings=view.reach(len(view.study.questions)),
-    )
+    return Analysis(tables=tuple(tables), shows=sentences(*shows), warnings=view.reach(len(view.study.questions)))
 
 
 def _tables(view: View, block: Block, side: str, right: Floats, by: within.By) -> tuple[Table, Table, str]:
@@ -58,8 +54,7 @@ def _tables(view: View, block: Block, side: str, right: Floats, by: within.By) -
         counts("labels", labels.astype(np.int64), meaning="Turns in which people answered yes or no."),
         column("yes", base, "yes", "share", "Base rate: share of these labels that are yes."),
     ]
-    caption = f"{view.turns_sample}; pooled over turns, not answered is wrong. {view.how()}"
-    tests = correction_text(view.settings, counted(len(order), by, plural))
+    pooled = f"{view.turns_sample}; pooled over turns, not answered is wrong."
     accuracy = table(
         f"{block}-{plural}-accuracy",
         f"{side}: accuracy by {by}",
@@ -71,7 +66,7 @@ def _tables(view: View, block: Block, side: str, right: Floats, by: within.By) -
         column("over", over, "above that answer", "share", "All models minus that answer.", better=True),
         *view.columns([cell for row in zip(*of_models, strict=True) for cell in row], f"{side}, accuracy."),
         order=order,
-        caption=f"{caption} P: {tests}.",
+        caption=f"{pooled} {view.how(by, over, plural)}",
         chart=view.heatmap(by, f"{side}: accuracy by {by}", "accuracy"),
     )
     correlation = table(
@@ -80,7 +75,7 @@ def _tables(view: View, block: Block, side: str, right: Floats, by: within.By) -
         *front,
         *view.columns(mcc, f"{side}, MCC."),
         order=order,
-        caption=caption,
+        caption=f"{pooled} {view.how()}",
         chart=view.heatmap(by, f"{side}: MCC by {by}", "MCC"),
     )
     usable = [i for i in order if not over_models[i].small]
@@ -104,7 +99,10 @@ def _cells(
         for label in (1, 0)
         for value in (right, 1 - right)
     )
-    mcc = view.functions(_mcc, (tp, tn, fp, fn), tp + tn + fp + fn, [drill for drill in drills if drill.group])
+    mcc = list[Cell]()
+    for i, one in enumerate(about):  # part by part, as all at once would fill the memory
+        sums = [of[:, i] for of in (tp, tn, fp, fn)]
+        mcc += view.functions(_mcc, sums, np.sum(sums, axis=0), [replace(one, group=key) for key in keys[3:]])
     return [cells[i :: len(keys)] for i in range(len(keys))], [cell if cell.n else Cell(None, n=0) for cell in mcc]
 
 

@@ -151,10 +151,11 @@ class View(Sampling):
         """ "60 conversations of 12 participants, 4 models, 300 turns", for captions."""
         return f"{self.sample}, {verdicts.counted(len(self.study.turns), 'turn')}"
 
-    def how(self, over: str = "", tests: Iterable[Cell] = (), plural: str = "") -> str:
+    def how(self, over: str = "", tests: Iterable[Cell] | None = None, plural: str = "") -> str:
         """How intervals, and p corrected `over` so many tests, were made; of `tests`, their number is written too."""
-        if number := sum(cell.p is not None for cell in tests):
-            over = verdicts.counted(number, over, plural)
+        if tests is not None:
+            number = sum(cell.p is not None for cell in tests)
+            over = verdicts.counted(number, over, plural) if number else ""
         return f"{verdicts.tested_text(self.settings, over) if over else verdicts.intervals_text(self.settings)}."
 
     def reach(self, tests: int) -> tuple[str, ...]:
