@@ -208,9 +208,11 @@ def estimate_rates(
 
 def too_few(values: Floats, people: Labels, settings: Settings) -> NDArray[np.bool_]:
     """Columns with too few conversations, or a single one of the participants, for a claim."""
-    defined = ~np.isnan(values)
-    behind = np.array([len(np.unique(people[column])) for column in defined.T], dtype=np.intp)
-    return np.asarray((defined.sum(axis=0) < settings.small) | (behind < 2))
+    defined, none = ~np.isnan(values), len(people)
+    first, last = (np.where(defined, people[:, None], otherwise) for otherwise in (none, -1))
+    return np.asarray(
+        (defined.sum(axis=0) < settings.small) | (last.max(axis=0, initial=-1) <= first.min(axis=0, initial=none))
+    )
 
 
 def _flags(values: Floats, small: NDArray[np.bool_]) -> list[str]:
