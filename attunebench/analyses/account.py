@@ -1,5 +1,5 @@
-"""One model in one mode, looked up: its values and means, and how its results came about (coverage, who answered,
-settings, calls, money, time and tokens).
+"""One model in one mode, looked up: its values and means, and how its results came about (coverage, calls, cost, time,
+tokens, who answered, settings).
 
 Means and intervals are those that `score` wrote. What no result states is undefined, never 0.
 """
@@ -8,26 +8,24 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from attunebench.analyses.base import Settings, drill_to
+from attunebench.analyses.base import Settings, drill_to, settings_of, spread_columns
+from attunebench.analyses.sampling import defined_mean, too_few
 from attunebench.analyses.table import NOT_ESTIMABLE, ZERO_INFLATED, Cell, Table, Unit, column, counts, table, words
 from attunebench.analyses.verdicts import listed
 from attunebench.judging import judges_named
 from attunebench.metrics.rates import rate
 from attunebench.scores import ConversationEntry
-from attunebench.scores.checks import group_key
 from attunebench.scores.table import Group, ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.intervals import zero_inflated
 from attunebench.text import printable
 
-SPREAD = ("sd", "lowest", "quarter", "median", "three_quarters", "highest")
 UNSCORED = {
     "skipped": "skipped by a run",
     "duplicated": "with several results, of which none is scored",
@@ -48,11 +46,9 @@ _TOKENS = {
     "reply": "completion_tokens",
     "of them reasoning": "reasoning_tokens",
 }
-_LONGEST = 100
-"""Characters of a name that are shown."""
 
 
-def name_text(name: Any, length: int = _LONGEST) -> str:
+def name_text(name: Any, length: int = 100) -> str:
     """A name from a file, as far as it is shown."""
     return printable(str(name), length)
 
@@ -67,14 +63,17 @@ class Share(NamedTuple):
 
 
 class Amount(NamedTuple):
-    """The total over the `n` of `of` results that state it (None: none does), and its mean and spread over
-    conversations."""
+    """The total over the `n` of `of` results that state it (None: none does), and each conversation's, NaN a gap."""
 
     total: float | None
     n: int
     of: int
-    mean: float | None
-    spread: Mapping[str, float | None]
+    values: Floats
+
+    @property
+    def mean(self) -> float:
+        """Over conversations; NaN where no result states it."""
+        return float(defined_mean(self.values))
 
     @property
     def scope(self) -> str:
@@ -84,47 +83,28 @@ class Amount(NamedTuple):
 
 @dataclass(frozen=True)
 class Account:
-    """A group of the scores; `study` holds it alone, with the conversations that were scored for it."""
+    """A group of the scores; `study` holds it alone, with the conversations that were scored for it.
+
+    `entries`: all its results, epoch by epoch. `aggregate`: its line in the scores. `coverage`: what of the expected
+    conversations was scored, and why not the rest. `observed`: how servers answered. Empty where the file has none.
+    """
 
     study: ScoreTable
     group: Group
     settings: Settings
+    entries: Sequence[ConversationEntry]
+    aggregate: Mapping[str, Any]
+    coverage: Mapping[str, Any]
+    observed: Mapping[str, Any]
 
     @classmethod
     def of(cls, study: ScoreTable, group: Group, settings: Settings) -> Account:
         """The group with the conversations that it has."""
         scored = [conversation for conversation in study.ids if (group.key, conversation) in study.entries]
-        return cls(study.with_groups([group]).with_conversations(scored), group, settings)
-
-    @cached_property
-    def entries(self) -> list[ConversationEntry]:
-        """All results, epoch by epoch."""
-        return [one for i in self.study.ids for one in self.study.entries.get((self.group.key, i), ())]
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """Of the scores file that holds the group."""
-        return self.study.metadata[self.group.source]
-
-    @cached_property
-    def stated(self) -> Mapping[str, Any]:
-        """What the metadata say of how the group's results were made; empty where they say nothing."""
-        return next((e for e in self.metadata.get("settings") or () if group_key(e) == self.group.key), {})
-
-    @property
-    def aggregate(self) -> Mapping[str, Any]:
-        """The group's line in the scores; empty where the file has none."""
-        return self.study.aggregates.get(self.group.key, {})
-
-    @property
-    def coverage(self) -> Mapping[str, Any]:
-        """What of the expected conversations was scored, and why not the rest; empty where nobody knows."""
-        return self.aggregate.get("coverage") or {}
-
-    @property
-    def unscored(self) -> str:
-        """ "3 skipped, 1 missing"; empty where nothing is known to be lacking."""
-        return ", ".join(f"{len(ids)} {reason}" for reason in UNSCORED if (ids := self.coverage.get(reason)))
+        study = study.with_groups([group]).with_conversations(scored)
+        entries = [one for i in scored for one in study.entries[group.key, i]]
+        aggregate, observed = study.aggregates.get(group.key, {}), settings_of(study, group).get("observed") or {}
+        return cls(study, group, settings, entries, aggregate, aggregate.get("coverage") or {}, observed)
 
     @property
     def participants(self) -> int:
@@ -138,17 +118,15 @@ class Account:
     def mean(self, metric_id: str) -> Cell:
         """Mean, interval and n as `score` wrote them; undefined where it wrote none."""
         estimate, values = self.aggregate.get("metrics", {}).get(metric_id, {}), self.values(metric_id)
-        defined = ~np.isnan(values)
-        count, people = int(defined.sum()), len(np.unique(self.study.clusters[defined]))
-        small = count > 0 and (count < self.settings.small or people < 2)
+        count, small = int((~np.isnan(values)).sum()), too_few(values[:, None], self.study.clusters, self.settings)[0]
         n, mean = estimate.get("n", count), estimate.get("mean")
         low, high = estimate.get("ci_low"), estimate.get("ci_high")
         if low == high:  # as older versions wrote an interval of one value
             low = high = None
-        mark = ZERO_INFLATED if not small and zero_inflated(values[:, None])[0] else ""
-        if n > 1 and mean is not None and low is None:
-            mark = NOT_ESTIMABLE
-        return Cell(mean, low, high, n=n, small=small, mark=mark, drill=drill_to(self.group, metric_id))
+        alike = n > 1 and mean is not None and low is None
+        mark = NOT_ESTIMABLE if alike else ZERO_INFLATED if zero_inflated(values[:, None])[0] and not small else ""
+        drill = drill_to(self.group, metric_id)
+        return Cell(mean, low, high, n=n, small=bool(small and count), mark=mark, drill=drill)
 
     def share(self, name: str) -> Share:
         """One of `SHARES`, over calls: a conversation of many calls counts for more, as in the rates of `score`."""
@@ -161,13 +139,11 @@ class Account:
         """What the results state at these keys. All epochs are in the total; a conversation's amount is their mean."""
         stated = [amount for amount in map(reader(*path), self.entries) if amount is not None]
         values = np.asarray(self.study.entry_values(reader(*path))[:, 0])
-        mean = float(np.nanmean(values)) if stated else None
-        return Amount(sum(stated) if stated else None, len(stated), len(self.entries), mean, spread_of(values))
+        return Amount(sum(stated) if stated else None, len(stated), len(self.entries), values)
 
     def served(self, what: str) -> list[tuple[str, int]]:
         """Name under which servers answered ("models_reported", …) and in how many results, most frequent first."""
-        observed = (self.stated.get("observed") or {}).get(what) or {}
-        names = [(name_text(name, 2 * _LONGEST), count) for name, count in observed.items()]
+        names = [(name_text(name, 200), count) for name, count in (self.observed.get(what) or {}).items()]
         return sorted(names, key=lambda name: (-name[1], name[0]))
 
 
@@ -182,31 +158,22 @@ def reader(*path: str) -> Callable[[ConversationEntry], float | None]:
     return read
 
 
-def spread_of(values: Floats) -> dict[str, float | None]:
-    """`SPREAD` of the defined values: standard deviation (n − 1) and quantiles."""
-    defined = values[~np.isnan(values)]
-    if not defined.size:
-        return dict.fromkeys(SPREAD)
-    sd = float(defined.std(ddof=1)) if defined.size > 1 else None
-    return dict(zip(SPREAD, (sd, *np.quantile(defined, (0.0, 0.25, 0.5, 0.75, 1.0)).tolist()), strict=True))
-
-
 # How the results came about
 
 
 def account_tables(one: Account) -> Iterable[Table]:
-    """How calls ended; cost, time and tokens; coverage; who answered; settings. A table may be without a row."""
+    """How calls ended; cost, time and tokens; coverage; how the results were made. A table may be without a row."""
     yield _calls(one)
     yield _amounts(one, "cost", "usd", {"US dollars": ("api_cost",)})
     yield _amounts(one, "time", "seconds", {"seconds": ("duration_seconds",)})
     yield _amounts(one, "tokens", "count", {name: ("usage", kind) for name, kind in _TOKENS.items()})
     yield coverage_table(one)
-    yield _served(one)
-    yield _settings(one)
+    yield _provenance(one)
 
 
 def _calls(one: Account) -> Table:
-    shares = [(name, one.share(name)) for name in SHARES]
+    shares = {name: one.share(name) for name in SHARES}
+    found = shares.items() if any(share.n for share in shares.values()) else ()
     return table(
         "calls",
         "Answers and calls",
@@ -215,21 +182,16 @@ def _calls(one: Account) -> Table:
         column("share", unit="share", meaning="Sum over sum."),
         counts("count"),
         counts("of", (), "", "Items expected, or calls made."),
-        rows=[
-            (name, found.n, found.value, *(found[:2] if found.n else (None, None)))
-            for name, found in shares
-            if any(other.n for _, other in shares)
-        ],
+        rows=[(name, n, value, part if n else None, whole if n else None) for name, (part, whole, n, value) in found],
         caption="Judges are not among them. An unanswered item counts as wrong, and says little of empathy.",
     )
 
 
 def _amounts(one: Account, id: str, unit: Unit, paths: Mapping[str, tuple[str, ...]]) -> Table:
-    amounts = [one.amount(*path) for path in paths.values()]
-    digits = 0 if unit == "count" else None
+    amounts, digits = [one.amount(*path) for path in paths.values()], 0 if unit == "count" else None
     partial = any(0 < amount.n < amount.of for amount in amounts)
     totals = [Cell(amount.total, mark="" if amount.n else amount.scope) for amount in amounts]
-    per = {name: [amount.spread[name] for amount in amounts] for name in ("median", "lowest", "highest")}
+    spread = spread_columns([amount.values for amount in amounts], unit, digits)
     return table(
         id,
         id.capitalize(),
@@ -237,10 +199,8 @@ def _amounts(one: Account, id: str, unit: Unit, paths: Mapping[str, tuple[str, .
         counts("n", [amount.n for amount in amounts], "stated", "Results that state it."),
         counts("of", [amount.of for amount in amounts], "of results"),
         column("total", totals, "", unit, "Over the results that state it.", digits=digits),
-        *(
-            column(name, values, "", unit, "Per conversation.", digits=digits)
-            for name, values in {"mean": [amount.mean for amount in amounts], **per}.items()
-        ),
+        column("mean", [amount.mean for amount in amounts], "", unit, "Per conversation.", digits=digits),
+        *(of for of in spread if of.column.id in ("median", "lowest", "highest")),
         caption="Without judges; total over all results that state it, the rest per conversation.",
         notes=("The total is a part of what was spent: not all results state theirs.",) if partial else (),
     )
@@ -259,51 +219,33 @@ def coverage_table(one: Account) -> Table:
         counts("participants", [one.participants]),
         counts("composite_incomplete", incomplete, "Composite incomplete", "A term of it is undefined there."),
         notes=tuple(
-            f"{why.capitalize()}: {listed([name_text(i, 2 * _LONGEST) for i in ids])}."
-            for why, ids in lists.items()
-            if ids
+            f"{why.capitalize()}: {listed(name_text(i, 200) for i in ids)}." for why, ids in lists.items() if ids
         ),
     )
 
 
-def _served(one: Account) -> Table:
-    """Who answered, how answers were held to their format, and which parameters were not taken as asked."""
+def _provenance(one: Account) -> Table:
+    """Who answered and in which format, which parameters were not taken as asked, and the settings, by results."""
     rows = [(label, count, name) for label, what in _SERVED.items() for name, count in one.served(what)]
-    adapted: Mapping[str, Mapping[str, int]] = (one.stated.get("observed") or {}).get("adapted") or {}
-    rows += [
-        ("parameter not taken as asked", count, name_text(f"{parameter}: {how}", 2 * _LONGEST))
-        for parameter, hows in adapted.items()
-        for how, count in hows.items()
-    ]
-    return table(
-        "served",
-        "Who answered",
-        words("what"),
-        counts("results"),
-        words("name", label="as the server said"),
-        rows=rows,
-        caption="In how many results. A format is held by a schema, by JSON mode (object), or by the prompt alone "
-        "(text); a result in which several names answered counts for each of them.",
-    )
-
-
-def _settings(one: Account) -> Table:
-    """With which settings the results were made, and how many with each."""
+    for parameter, hows in (one.observed.get("adapted") or {}).items():
+        rows += [("parameter not taken as asked", n, name_text(f"{parameter}: {how}", 200)) for how, n in hows.items()]
     results: Counter[tuple[str, str]] = Counter()
-    for variant in one.stated.get("variants") or ():
+    for variant in settings_of(one.study, one.group).get("variants") or ():
         values: dict[str, Any] = {key: variant[key] for key in _SETTINGS if variant.get(key) is not None}
-        values |= {str(name): value for name, value in (variant.get("parameters") or {}).items()}
+        values |= variant.get("parameters") or {}
         values["judges"] = ", ".join(judges_named(variant)) or "none"
         for name, value in values.items():
             spelled = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
-            shown = name_text(spelled, 12 if name.endswith("sha256") else 2 * _LONGEST)
-            key = (name_text(name, 2 * _LONGEST), "the server's own" if value is None else shown)
+            shown = name_text(spelled, 12 if str(name).endswith("sha256") else 200)
+            key = (name_text(name, 200), "the server's own" if value is None else shown)
             results[key] += variant.get("n_results", 1)
     return table(
-        "settings",
+        "provenance",
         "How the results were made",
-        words("setting"),
+        words("what"),
         counts("results"),
         words("value"),
-        rows=[(name, count, value) for (name, value), count in results.items()],
+        rows=[*rows, *((name, count, value) for (name, value), count in results.items())],
+        caption="In how many results, as servers said and as the run was set. A format is held by a schema, by JSON "
+        "mode (object), or by the prompt alone (text); a result in which several names answered counts for each.",
     )

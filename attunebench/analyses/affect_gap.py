@@ -1,7 +1,7 @@
 """The clinical affect gap: whether feelings are read less well in conversations of people with a diagnosis, and why.
 
 Diagnoses are self-reported, by the groups of `conversations.groups`; nothing here is a finding about anybody's health.
-An average of Emotion VA mixes turns with and without a feeling, so `affect_parts` takes it apart.
+An average of Emotion VA mixes turns with and without a feeling, so it is taken apart.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from attunebench.analyses import within
-from attunebench.analyses.affect_parts import parts_table, split_table
 from attunebench.analyses.base import Subject, label_of, metric_column, metrics_of, reference_of, unit_of
-from attunebench.analyses.sampling import CORRECTIONS, plain_correction, ratio, with_correction
-from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, known, table, words
+from attunebench.analyses.sampling import CORRECTIONS, defined_mean, plain_correction, ratio, with_correction
+from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, cell_of, column, counts, table, words
 from attunebench.analyses.verdicts import counted, intervals_text, sample_text
 from attunebench.analyses.within import View
 from attunebench.conversations.groups import ANY, GROUPS, NONE
 from attunebench.scores import BASE_RATE, EMPTY_TAGS
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.contrasts import GroupContrast, Mask
 
@@ -34,7 +34,7 @@ class _Metric(NamedTuple):
 
     id: str
     columns: Floats
-    names: list[str | Cell]
+    names: list[Cell]
 
 
 def analyse(subject: Subject) -> Analysis:
@@ -62,9 +62,8 @@ def analyse(subject: Subject) -> Analysis:
             _against_none(view, metric, members, sizes),
         )
     ]
-    split = split_table(view, (members[NONE], members[ANY]))
     return Analysis(
-        tables=(*tables, parts_table(view, members), *([split] if split is not None else [])),
+        tables=(*tables, _parts(view, members), *_split(view, (members[NONE], members[ANY]))),
         shows=view.claims(map(label_of, values), pooled, "between any and no self-reported diagnosis, all models"),
         notes=(_SELF_REPORTED, *within.coverage_text(next(iter(values.values())))),
     )
@@ -76,27 +75,26 @@ def _metric(view: View, metric_id: str, values: Floats) -> _Metric:
     if reference is not None and metric_id in reference.values:
         columns.append(reference.values[metric_id])
         names.append(Cell(reference.label, mark="reference"))
-    return _Metric(metric_id, np.column_stack(columns), [*names])
+    return _Metric(metric_id, np.column_stack(columns), names)
 
 
 def _contrast(
     view: View, metric: _Metric, inside: Mask, none: Mask, name: str = ""
 ) -> tuple[GroupContrast, list[Cell]]:
     """A group against none, for all columns; p of the models corrected together."""
-    about, use = (metric.columns, inside, inside | none), "/".join(filter(None, ("affect-gap", metric.id, name)))
-    contrast = within.group_contrast(view.study, *about, use, view.settings)
-    drills = [Drill(metric=metric.id), *view.drills(metric.id), None][: metric.columns.shape[1]]
-    untested = np.full(len(contrast.p), np.nan)
-    cells = within.contrast_cells(view.study, contrast, *about, view.settings, untested, drills)
+    use = "/".join(filter(None, ("affect-gap", metric.id, name)))
+    contrast, cells = within.group_contrast(view.study, metric.columns, inside, inside | none, use, view.settings)
+    drills = [*view.drills(metric.id, all_models=True), None]
     models = slice(1, 1 + view.width)
-    return contrast, [cells[0], *with_correction(cells[models], view.settings), *cells[models.stop :]]
+    cells = [cells[0], *with_correction(cells[models], view.settings), *cells[models.stop :]]
+    return contrast, [replace(cell, drill=None if name else drill) for cell, drill in zip(cells, drills, strict=False)]
 
 
 def _gap(view: View, metric: _Metric, contrast: GroupContrast, cells: list[Cell], sizes: Mapping[str, str]) -> Table:
     """Any diagnosis minus none for all models, each model, and the reference."""
     label, unit, correction = label_of(metric.id), unit_of(metric.id), CORRECTIONS[plain_correction(view.settings)]
     none, any_ = (
-        [Cell(known(mean), n=int(n)) for mean, n in zip(means, number, strict=True)]
+        [cell_of(mean, n=int(n)) for mean, n in zip(means, number, strict=True)]
         for means, number in ((contrast.outside, contrast.n_out), (contrast.inside, contrast.n_in))
     )
     return table(
@@ -137,8 +135,6 @@ def _against_none(view: View, metric: _Metric, members: Mapping[str, Mask], size
     none, unit = members[NONE], unit_of(metric.id)
     shown = {name: mask for name, mask in members.items() if name != NONE and mask.any() and none.any()}
     found = [_contrast(view, metric, mask, none, name) for name, mask in shown.items()]
-    cells = [replace(of[0], drill=None) for _, of in found]
-    means = [Cell(known(one.inside[0]), n=int(one.n_in[0])) for one, _ in found]
     of_models = [one.estimate[1 : 1 + view.width] for one, _ in found]
     return table(
         f"against-none-{metric.id}",
@@ -146,9 +142,103 @@ def _against_none(view: View, metric: _Metric, members: Mapping[str, Mask], size
         words("group", shown),
         counts("n", [int(mask.sum()) for mask in shown.values()], "conversations"),
         counts("participants", [len(np.unique(view.study.clusters[mask])) for mask in shown.values()]),
-        metric_column(metric.id, means, id="mean"),
-        column("difference", with_correction(cells, view.settings), "against none", unit, _UNITS),
+        metric_column(metric.id, [cell_of(one.inside[0], n=int(one.n_in[0])) for one, _ in found], id="mean"),
+        column("difference", with_correction([of[0] for _, of in found], view.settings), "against none", unit, _UNITS),
         words("lower", [f"{(of < 0).sum()} of {(~np.isnan(of)).sum()}" for of in of_models], "models that are lower"),
         caption=f"None: {sizes[NONE]}. {_SELF_REPORTED} Permutation p, corrected "
-        f"({CORRECTIONS[plain_correction(view.settings)]}) over {counted(len(cells), 'group')}.",
+        f"({CORRECTIONS[plain_correction(view.settings)]}) over {counted(len(found), 'group')}.",
     )
+
+
+# What Emotion VA is made of
+
+
+def _tagged(study: ScoreTable) -> Floats:
+    """1 where the person tagged the turn, 0 where it is neutral: (turns,)."""
+    return np.array([np.nan if tags is None else float(bool(tags)) for tags in study.truth_tags()])
+
+
+def _level(tagged: Floats, of_models: Floats) -> Floats:
+    """Each turn's level over all models, neutral and tagged turns apart, as models differ in each: (turns,)."""
+    level = np.full(len(tagged), np.nan)
+    for kind in (0.0, 1.0):
+        level[tagged == kind] = within.level_over_models(of_models[tagged == kind])
+    return level
+
+
+def _parts(view: View, members: Mapping[str, Mask]) -> Table:
+    """A row for each group: neutral turns, tags, Emotion VA on all and on tagged turns, false alarms; over models."""
+    study, tagged = view.study, _tagged(view.study)
+    felt = np.array([np.nan if tags is None else len(tags) for tags in study.truth_tags()])
+    numbers = [[[np.nan if t is None else len(t) for t in epochs] for epochs in study.tags(g)] for g in study.groups]
+    given = np.array([[defined_mean(np.array(epochs, dtype=float)) for epochs in of] for of in numbers]).T
+    level = _level(tagged, study.turn_values("emotion_va"))
+    masks = np.stack(list(members.values()), axis=1).astype(np.float64)
+
+    def part(of_turns: Floats) -> list[Cell]:
+        above, below = view.sums(of_turns[:, None])
+        return view.rates(above * masks, below * masks)
+
+    return table(
+        "parts",
+        "What Emotion VA is made of",
+        words("group", members),
+        counts("n", masks.sum(axis=0).astype(np.int64), "conversations"),
+        counts("participants", [len(np.unique(study.clusters[mask])) for mask in members.values()]),
+        counts("turns", (view.sums(level)[1] @ masks).astype(np.int64)),
+        column("neutral", part(1 - tagged), "neutral turns", "share", "Turns that the person did not tag."),
+        column("felt", part(felt), "tags per turn", "number", "Emotions that the person tagged.", digits=2),
+        column("given", part(_level(tagged, given)), "predicted tags per turn", "number", "Named by models.", digits=2),
+        column("va", part(level), "Emotion VA", "share", "Over all turns.", better=True),
+        column("va_tagged", part(np.where(tagged == 1, level, np.nan)), "VA on tagged turns", "share", better=True),
+        column("false_alarm", part(np.where(tagged == 0, 1 - level, np.nan)), "false alarms", "share", better=False),
+        order=[i for i, mask in enumerate(members.values()) if mask.any()],
+        caption=f"{view.sample}, over all turns of a group. False alarms are on neutral turns. A group with more "
+        f"neutral turns is easier for a model that names few emotions. {view.how()}",
+    )
+
+
+def _split(view: View, sides: tuple[Mask, Mask]) -> list[Table]:
+    """How the difference of the second side from the first splits, for all models and each.
+
+    Turns weigh so that each conversation counts once, as in the metric: neutral share · (1 − false alarms) + tagged
+    share · VA on tagged turns is then a side's mean, and a difference splits into three parts without a rest. Nothing
+    where a side has no neutral or no tagged turn.
+    """
+    tagged, of_models = _tagged(view.study), view.study.turn_values("emotion_va")
+    va = np.column_stack([_level(tagged, of_models), of_models])
+    number = view.sums(va)[1]
+    kinds = [view.sums(np.where(tagged[:, None] == kind, va, np.nan)) for kind in (0.0, 1.0)]
+    weighted = [np.nan_to_num(ratio(part, number)) for above, below in kinds for part in (below, above)]
+    sums = [part * side[:, None] for side in sides for part in weighted]
+    if any((weight.sum(axis=0) == 0).any() for weight in sums[::2]):
+        return []
+    difference, share, alarms, on_tagged = within.in_rows(
+        view.functions(_split_parts, sums, np.tile(sum(sums[::2]), 4)), va.shape[1]
+    )
+    return [
+        table(
+            "split",
+            "Where the difference in Emotion VA comes from",
+            words("model", ("all models", *view.labels)),
+            column("difference", difference, "any − none", "share", "Sum of the three parts."),
+            column("share", share, "from neutral turns", "share", "The groups differ in how many turns are neutral."),
+            column("alarms", alarms, "from false alarms", "share", "Neutral turns are read better or worse."),
+            column("tagged", on_tagged, "from tagged turns", "share", "Tagged turns are read better or worse."),
+            caption="Each conversation counts once. The difference splits without a rest, each part at the mean of the "
+            f"other quantities of both groups. {view.how()}",
+            chart=Chart("bars", "model", ("share", "alarms", "tagged"), "Parts of the gap in Emotion VA", "any − none"),
+        )
+    ]
+
+
+def _split_parts(*sums: Floats) -> Floats:
+    """Difference and its three parts; each side has weight and weighted VA of neutral turns, then of tagged ones."""
+    (share_a, neutral_a, tagged_a), (share_b, neutral_b, tagged_b) = (
+        (ratio(weight, weight + other), ratio(above, weight), ratio(above_tagged, other))
+        for weight, above, other, above_tagged in (sums[:4], sums[4:])
+    )
+    share, neutral, tagged = (share_a + share_b) / 2, (neutral_a + neutral_b) / 2, (tagged_a + tagged_b) / 2
+    of_share = (share_b - share_a) * (neutral - tagged)
+    of_neutral, of_tagged = share * (neutral_b - neutral_a), (1 - share) * (tagged_b - tagged_a)
+    return np.concatenate([of_share + of_neutral + of_tagged, of_share, of_neutral, of_tagged], axis=-1)

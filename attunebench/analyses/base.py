@@ -1,7 +1,4 @@
-"""What every analysis shares: its settings, whom it looks at, and how metrics are named and written.
-
-Knows metrics by their cards alone, and no single analysis.
-"""
+"""What every analysis shares: its settings, whom it looks at, and how metrics are named and written."""
 
 from __future__ import annotations
 
@@ -14,6 +11,7 @@ import numpy as np
 from attunebench.analyses.table import Cell, Drill, Filled, Missing, Unit, column
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY
+from attunebench.scores.checks import group_key
 from attunebench.scores.compatibility import several_scales
 from attunebench.scores.references import standing
 from attunebench.scores.table import Group, ReferenceValues, ScoreTable
@@ -24,6 +22,8 @@ PRIMARY = "default"
 NOTHING_SCORED = "No model was scored here; `attune-bench score` writes scores that hold some."
 SMALL = 20
 """Under this many conversations a subgroup gets a warning and no claim (spec 07)."""
+_UNITS: Mapping[str, Unit] = {"share": "share", "points": "points"}
+_QUANTILES = {"lowest": 0.0, "quarter": 0.25, "median": 0.5, "three_quarters": 0.75, "highest": 1.0}
 CANONICAL = tuple(card.id for card in REGISTRY.values() if card.status == "canonical" and card.group != "pillar")
 """The metrics that enter the Composite, in the order of the registry."""
 
@@ -54,6 +54,11 @@ class Settings:
         """What is resampled and permuted, in a word."""
         return "participants" if self.by_participant else "conversations"
 
+    @property
+    def of_tests(self) -> dict[str, Any]:
+        """What tests of `statistics` take of these."""
+        return {name: getattr(self, name) for name in ("resamples", "level", "alpha", "power")}
+
     def rng(self, name: str) -> np.random.Generator:
         """A generator of its own for each use, so that no table depends on which others are made."""
         return np.random.default_rng([self.seed, *name.encode()])
@@ -82,10 +87,7 @@ def mode_of(subject: Subject) -> str:
 
 
 def models_of(subject: Subject, *, least: int = 0) -> ScoreTable:
-    """The models of that mode; without any group where there are none. Conversations that none of them has stay out.
-
-    Missing where there are fewer than `least`.
-    """
+    """The models of that mode, with the conversations that one of them has. Missing where there are under `least`."""
     study = in_mode(subject.study, mode_of(subject), subject.settings)
     if len(study.groups) < least:
         raise Missing(NOTHING_SCORED if least == 1 else f"This takes {least} models; {len(study.groups)} scored here.")
@@ -152,14 +154,14 @@ def reference_of(study: ScoreTable, reference_id: str) -> ReferenceValues | None
     return next((standing(reference) for reference in study.references if reference.id == reference_id), None)
 
 
+def settings_of(study: ScoreTable, group: Group) -> Mapping[str, Any]:
+    """What its file says of a group's results: `variants` of settings, and how servers were `observed`."""
+    return next((e for e in study.metadata[group.source].get("settings") or () if group_key(e) == group.key), {})
+
+
 def variants_of(study: ScoreTable, group: Group) -> list[Mapping[str, Any]]:
-    """The settings that a group's results were made with, as the metadata of its file has them."""
-    return [
-        variant
-        for entry in study.metadata[group.source].get("settings") or ()
-        if (entry.get("provider"), entry.get("em_model"), entry.get("mode")) == group.key
-        for variant in entry.get("variants") or ()
-    ]
+    """The settings that a group's results were made with."""
+    return list(settings_of(study, group).get("variants") or ())
 
 
 # How metrics are written
@@ -172,8 +174,7 @@ def label_of(metric_id: str) -> str:
 
 def unit_of(metric_id: str) -> Unit:
     """How values of a metric are written."""
-    unit = REGISTRY[metric_id].unit
-    return "share" if unit == "share" else "points" if unit == "points" else "number"
+    return _UNITS.get(REGISTRY[metric_id].unit, "number")
 
 
 def digits_of(metric_id: str) -> int:
@@ -195,17 +196,17 @@ def metric_column(
     metric_id: str, cells: Iterable[Cell], *, id: str = "", label: str = "", difference: bool = False
 ) -> Filled:
     """A column of a metric's values (or differences of them), named and rounded by its card."""
-    card = REGISTRY[metric_id]
-    unit = "number" if difference else unit_of(metric_id)
-    return column(
-        id or metric_id,
-        cells,
-        label or card.label,
-        unit,
-        card.meaning,
-        better=card.higher_is_better,
-        digits=digits_of(metric_id),
-    )
+    card, unit = REGISTRY[metric_id], "number" if difference else unit_of(metric_id)
+    about = (id or metric_id, cells, label or card.label, unit, card.meaning)
+    return column(*about, better=card.higher_is_better, digits=digits_of(metric_id))
+
+
+def spread_columns(values: Iterable[Floats], unit: Unit = "number", digits: int | None = None) -> list[Filled]:
+    """Columns for the standard deviation (n − 1) and the quantiles of what is defined in each of the arrays."""
+    defined = [of[~np.isnan(of)] for of in values]
+    parts = {"sd": [of.std(ddof=1) if len(of) > 1 else np.nan for of in defined]}
+    parts |= {name: [np.quantile(of, q) if len(of) else np.nan for of in defined] for name, q in _QUANTILES.items()}
+    return [column(name, of, "", unit, "Over conversations.", digits=digits) for name, of in parts.items()]
 
 
 def value_of(cell: Cell) -> float:

@@ -69,7 +69,7 @@ def _branches(view: View, errors: np.ndarray) -> tuple[Table, str]:
         return made, "Only one branch has answers to compare."
     names = [f"{BRANCHES[i]} − {BRANCHES[j]}" for i, j in _PAIRS]
     span = range_text([(BRANCHES[i], cells[i]) for i in order], 2)
-    return made, f"Mean errors range from {span} points. {view.claims(names, pairs, 'between branches', digits=2)}"
+    return made, f"Mean errors are {span} points. {view.claims(names, pairs, 'between branches', digits=2)}"
 
 
 def _bias(view: View) -> list[Table]:

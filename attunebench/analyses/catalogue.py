@@ -23,9 +23,8 @@ from attunebench.errors import StatisticsError, UsageError
 class Entry:
     """An analysis: its name on the command line, its title, and the question that it asks in plain words.
 
-    `rule` says in a sentence or two how it is made. `published`: what the published study found on its 200
-    conversations and eleven models, for orientation alone; "" where it gives no figure. `cannot`: what the analysis
-    cannot show, whatever the numbers.
+    `rule` says how it is made, `published` what the published study found on its 200 conversations and eleven models
+    ("": no figure), `cannot` what it cannot show, whatever the numbers.
     """
 
     name: str
@@ -34,10 +33,6 @@ class Entry:
     rule: str
     published: str = ""
     cannot: str = ""
-
-    @property
-    def module(self) -> str:
-        return f"attunebench.analyses.{self.name.replace('-', '_')}"
 
 
 _TEXTS = json.loads((resources.files("attunebench.analyses") / "catalogue.json").read_text(encoding="utf-8"))
@@ -63,16 +58,16 @@ def analyse(name: str, subject: Subject) -> Analysis:
     A table without a row says nothing, and is left out.
     """
     chosen = entry(name)
-    about = Analysis(chosen.name, chosen.title, chosen.question)
+    module = f"attunebench.analyses.{chosen.name.replace('-', '_')}"
     try:
-        made: Analysis = importlib.import_module(chosen.module).analyse(subject)
+        made: Analysis = importlib.import_module(module).analyse(subject)
     except (Missing, StatisticsError) as error:
-        return replace(about, missing=str(error))
+        made = Analysis(missing=str(error))
+    made = replace(made, name=chosen.name, title=chosen.title, question=chosen.question)
     if made.missing:
-        return replace(about, missing=made.missing, warnings=made.warnings, notes=made.notes)
+        return replace(made, shows="", cannot="", tables=())
     tables = tuple(table for table in made.tables if table.rows)
+    more = (small_text(subject.settings), *legend(tables)) if tables else ()
     alike = shared_people_text(subject.study, subject.settings) if tables and chosen.name not in _BY_PEOPLE else ""
-    more = (small_text(subject.settings) if tables else "", *legend(tables), alike)
-    notes = tuple(dict.fromkeys((*made.notes, *filter(None, more))))
-    cannot = made.cannot or chosen.cannot
-    return replace(about, shows=made.shows, cannot=cannot, tables=tables, warnings=made.warnings, notes=notes)
+    notes = tuple(dict.fromkeys(filter(None, (*made.notes, *more, alike))))
+    return replace(made, cannot=made.cannot or chosen.cannot, tables=tables, notes=notes)

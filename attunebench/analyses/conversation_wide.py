@@ -11,11 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from attunebench.analyses import verdicts, within
-from attunebench.analyses.base import Subject, by_value, defined_metrics, label_of, metric_column, reference_of
-from attunebench.analyses.sampling import mean_of
-from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, cell_of, column, counts, table, words
-from attunebench.analyses.within import View
+from attunebench.analyses.base import (
+    Subject,
+    by_value,
+    defined_metrics,
+    label_of,
+    metric_column,
+    reference_of,
+    value_of,
+)
+from attunebench.analyses.sampling import cells_of, mean_of
+from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, column, counts, table, words
+from attunebench.analyses.verdicts import listed, range_text, sentences, sides, with_interval
+from attunebench.analyses.within import View, column_means, in_rows
 from attunebench.scores import BASE_RATE
 from attunebench.scores.table import ReferenceValues
 from attunebench.statistics.bootstrap import Floats
@@ -35,19 +43,34 @@ def analyse(subject: Subject) -> Analysis:
     values = defined_metrics(view.study, METRICS)
     if not values:
         raise Missing("No result holds answers about the whole conversation for a person who gave any.")
+    # How many models are above blind guessing is tested over all models and both questions as one family.
+    asked = [metric_id for metric_id in _CHOICES if metric_id in values]
+    choices = np.stack([values[metric_id] for metric_id in asked], axis=1) if asked else np.zeros((len(view.people), 0))
+    tested = view.paired("conversation-wide", choices, np.full(choices.shape, _CHANCE))
+    found = {m: sides(row, view.settings) for m, row in zip(asked, in_rows(tested, view.width), strict=True)}
     cells = {metric_id: view.means(metric_id, table) for metric_id, table in values.items()}
     reference = reference_of(view.study, BASE_RATE)
-    shows = (*_above_chance(view, values), *_follow_up(view, cells.get("q3_follow_up_asked", ())))
+    shows = sentences(
+        *(f"On {label_of(m)} {up} of {of} models are above chance (1/4)." for m, (up, _, of) in found.items() if of),
+        _follow_up(view, cells.get("q3_follow_up_asked", [])),
+    )
     return Analysis(
-        tables=(_by_model(view, values, cells, reference), *_people(view)),
-        shows=" ".join(shows) or "There are too few conversations for a claim.",
-        warnings=view.reach(view.width * len(values.keys() & set(_CHOICES))),
+        tables=(
+            _by_model(view, values, cells, reference, view.how("test against chance", tested, "tests against chance")),
+            *_people(view),
+        ),
+        shows=shows or "There are too few conversations for a claim.",
+        warnings=view.reach(len(tested)),
         notes=(f"{reference.label}: {reference.meaning}",) if reference is not None else (),
     )
 
 
 def _by_model(
-    view: View, values: Mapping[str, Floats], cells: Mapping[str, list[Cell]], reference: ReferenceValues | None
+    view: View,
+    values: Mapping[str, Floats],
+    cells: Mapping[str, list[Cell]],
+    reference: ReferenceValues | None,
+    how: str,
 ) -> Table:
     """The means of each model, best first, and below them the base rate where the scores hold it."""
     labels, scored = [*map(Cell, view.labels)], view.study.scored().sum(axis=0).tolist()
@@ -55,11 +78,11 @@ def _by_model(
     if reference is not None:
         gap = np.full(len(view.study.ids), np.nan)
         base = np.stack([reference.values.get(metric_id, gap) for metric_id in values], axis=1)
-        of_base = [[cell] for cell in view.cells(base, of=tuple(values))]
+        of_base = in_rows(view.cells(base, of=tuple(values)), 1)
         labels.append(Cell(reference.label, mark="reference"))
         scored.append(max(of[0].n or 0 for of in of_base))
     drawn = tuple(m for m in METRICS[:5] if m in values)
-    order = by_value(within.column_means(mean_of([values[m] for m in METRICS[:4] if m in values])))
+    order = by_value(column_means(mean_of([values[m] for m in METRICS[:4] if m in values])))
     return table(
         "questions",
         "Answers about the whole conversation",
@@ -69,34 +92,23 @@ def _by_model(
         order=[*order, *range(view.width, len(labels))],
         caption=f"{view.sample}. Chance is 1/4 on Q2 and Q3. The follow-up is asked only where something felt off: "
         "“asked” covers only these conversations, the canonical follow-up all of them (1 for an empty answer where "
-        f"nothing did), false alarms the others (lower is better). {view.how('all models and both questions')}",
+        f"nothing did), false alarms the others (lower is better). {how}",
         chart=Chart("bars", "model", drawn, "The whole conversation", "score (0–1)", {"chance on Q2, Q3": _CHANCE}),
     )
 
 
-def _above_chance(view: View, values: Mapping[str, Floats]) -> list[str]:
-    """How many models are above blind guessing, tested over all models and both questions as one family."""
-    asked = [metric_id for metric_id in _CHOICES if metric_id in values]
-    if not asked:
-        return []
-    choices = np.concatenate([values[metric_id] for metric_id in asked], axis=1)
-    cells = within.in_rows(view.paired("conversation-wide", choices, np.full(choices.shape, _CHANCE)), view.width)
-    found = [(m, *verdicts.sides(row, view.settings)) for m, row in zip(asked, cells, strict=True)]
-    return [f"On {label_of(m)} {up} of {usable} models are above chance (1/4)." for m, up, _, usable in found if usable]
-
-
-def _follow_up(view: View, cells: list[Cell] | tuple[()]) -> list[str]:
+def _follow_up(view: View, cells: list[Cell]) -> str:
     """Who is near zero on the follow-up where it was asked; nothing where these scores do not have that."""
     if not cells:
-        return []
+        return ""
     named = zip(view.labels, cells, strict=True)
-    usable = [(label, cell) for label, cell in named if not cell.small and isinstance(cell.value, float)]
+    usable = [(label, cell) for label, cell in named if not cell.small and cell.value is not None]
     if not usable:
         few = max(cell.n or 0 for cell in cells)
-        return [f"Something felt off in {few} conversations: too few for a claim on the follow-up."]
-    near = [f"{label} {verdicts.with_interval(cell)}" for label, cell in usable if float(cell.value or 0) < _NEAR_ZERO]
-    ends = f"Where something felt off, the follow-up ranges from {verdicts.range_text(usable)}"
-    return [f"{ends}; near zero: {verdicts.listed(near) if near else 'no model'}."]
+        return f"Something felt off in {few} conversations: too few for a claim on the follow-up."
+    near = [f"{label} {with_interval(cell)}" for label, cell in usable if value_of(cell) < _NEAR_ZERO]
+    span = f"Where something felt off, the follow-up is {range_text(usable)}"
+    return f"{span}; near zero: {listed(near) if near else 'no model'}."
 
 
 def _people(view: View) -> list[Table]:
@@ -113,8 +125,6 @@ def _people(view: View) -> list[Table]:
         return []
     most = [min(tally.items(), key=lambda one: (-one[1], str(one[0]))) for tally in tallies.values()]
     right, n = np.array([[number, tally.total()] for (_, number), tally in zip(most, tallies.values(), strict=True)]).T
-    bounds = zip((right / n).tolist(), *wilson_interval(right, n), n.tolist(), strict=True)
-    shares = [cell_of(share, low, high, n=of) for share, low, high, of in bounds]
     return [
         table(
             "people",
@@ -122,7 +132,9 @@ def _people(view: View) -> list[Table]:
             words("question", tallies),
             words("answer", ["; ".join(a) or "nothing" if isinstance(a, tuple) else str(a) for a, _ in most]),
             counts("n", n, "conversations"),
-            column("share", shares, "", "share", "Share of the conversations with an answer."),
+            column(
+                "share", cells_of(right / n, *wilson_interval(right, n), n), "", "share", "Of those with an answer."
+            ),
             caption="Over the labels alone; Wilson intervals at 95 %. Always giving that answer is right that often.",
         )
     ]

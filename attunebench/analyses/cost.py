@@ -6,10 +6,9 @@ import numpy as np
 
 from attunebench.analyses.account import Account, reader
 from attunebench.analyses.base import Subject, by_value, models_of
-from attunebench.analyses.sampling import Sampling, cells_of, mean_over_models
+from attunebench.analyses.sampling import Sampling, cells_of, estimate_rates, mean_over_models
 from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, column, counts, table, words
 from attunebench.analyses.verdicts import correlation_sentence, counted, intervals_text, sample_text
-from attunebench.analyses.within import estimate_rates
 from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.correlation import rank_correlations

@@ -35,7 +35,7 @@ def analyse(subject: Subject) -> Analysis:
     tests = sum(cell.p is not None for _, cell in excess)
     return Analysis(
         tables=(items, _matrix(view, pairs), *substitutions, *_by_model(view, pairs), *_of_models(view, pairs)),
-        shows=(f"F1 ranges from {span}. " if span else "")
+        shows=(f"F1 is {span}. " if span else "")
         + claims_sentence(excess, view.settings, noun="substitution", of="compared with chance"),
         warnings=reach_text(np.full(tests, view.least), view.settings, together=False),
         notes=(f"{counted(pairs.unanswered, 'unanswered turn')} left out.",) if pairs.unanswered else (),

@@ -145,9 +145,8 @@ class _Contrasts:
         facet = "told diagnosis" if one.facet == _DIAGNOSIS else one.facet
         name, family = f"for-whom/{self.metric_id}/{facet}/{one.name}", len(self.subgroups) * max(1, self.view.width)
         about = (self.columns, one.inside, one.asked)
-        contrast = within.group_contrast(study, *about, name, settings, family=family)
+        contrast, cells = within.group_contrast(study, *about, name, settings, family)
         least[:] = np.where(small, np.nan, contrast.least)
-        cells = within.contrast_cells(study, contrast, *about, settings, np.full(len(small), np.nan))
         return [replace(cell, p=None) if few else cell for cell, few in zip(cells, small, strict=True)]
 
     def overall(self) -> Table:

@@ -79,7 +79,10 @@ def _by_person(
         differences = with_correction(differences, settings)
         minus_best, minus_average = minus_best + differences[:width], minus_average + differences[width:]
         own += sampling.cells(values, [base.drill_to(group, metric_id) for group in persons.groups], of=metric_id)
-        names += [Cell(label, mark=mark) for label, mark in zip(persons.labels, _marks(values, retests), strict=True)]
+        for label, retest, answered in zip(persons.labels, retests.T, ~np.isnan(values.T), strict=True):
+            count = retest[answered].sum()
+            mark = "" if not count else RETEST if count == answered.sum() else f"{RETEST} in {count}"
+            names.append(Cell(label, mark=mark))
     made = table(
         "people",
         "People and models on the same conversations",
@@ -102,12 +105,6 @@ def _by_person(
     who, opponent = persons.labels[first], "the best model of each conversation"
     verdict = verdicts.difference_sentence(who, opponent, label, minus_best[first], settings)
     return made, f"The best of them on {label} scores {verdicts.with_interval(own[first])}. {verdict}"
-
-
-def _marks(values: Floats, retests: Mask) -> list[str]:
-    """How many of a person's answers are retests."""
-    own = [retest[answered] for retest, answered in zip(retests.T, ~np.isnan(values.T), strict=True)]
-    return ["" if not of.any() else RETEST if of.all() else f"{RETEST} in {of.sum()}" for of in own]
 
 
 def _by_conversation(persons: ScoreTable, models: ScoreTable, metric_id: str, retests: Mask) -> Table:

@@ -1,7 +1,6 @@
 """How each model looks in every figure and in the HTML report: colour, marker and dash, the same everywhere.
 
-Given out by sorted name over the whole study, so that a figure of some models shows each as the others do. Knows no
-metric and no drawing library.
+Given out by sorted name over the whole study, so that a figure of some models shows each as the others do.
 """
 
 from __future__ import annotations
@@ -31,36 +30,11 @@ class Style:
     dash: tuple[float, ...]
 
 
-COLOURS: tuple[tuple[str, str], ...] = (
-    ("#0072B2", "#B4E1FF"),
-    ("#D55E00", "#D2B496"),
-    ("#009E73", "#96FFA5"),
-    ("#2B2B2B", "#F0FFF0"),
-    ("#8778F0", "#5A96FF"),
-    ("#961E00", "#A5785A"),
-    ("#A587A5", "#C369C3"),
-    ("#001E87", "#B4B4FF"),
-    ("#F03C69", "#E16987"),
-    ("#695A3C", "#FFF05A"),
-    ("#961E87", "#F0A5C3"),
-    ("#C3693C", "#E15A2D"),
-    ("#783C5A", "#C35A96"),
-    ("#4B004B", "#A55AD2"),
-    ("#5A0F00", "#F09669"),
-)
-"""Light and dark. Okabe and Ito's blue, vermillion and green, and those farthest from all before them as people with
-protanopia, deuteranopia, tritanopia and full colour vision see them, among colours with a contrast of 3:1 or more."""
-
-_DASH_KINDS = {"-": (), "=": (4.0, 1.6), ".": (1.2, 1.4), ";": (5.0, 1.5, 1.2, 1.5), "_": (8.0, 2.0)}
-# Colours of like lightness have different dashes, so that a grey copy still tells lines apart.
-_DASHES: tuple[tuple[float, ...], ...] = tuple(_DASH_KINDS[kind] for kind in "-=-;_==-;_;..._")
-
-
-def _regular(corners: int, turn: float = 0.0, inner: float | None = None) -> Outline:
-    """A regular polygon, or a star whose other corners lie at `inner`; `turn` in degrees from a corner on top."""
+def _regular(corners: int, inner: float | None = None) -> Outline:
+    """A regular polygon with a corner on top, or a star whose other corners lie at `inner`."""
     count = corners * (1 if inner is None else 2)
     radii = [1.0 if inner is None or k % 2 == 0 else inner for k in range(count)]
-    angles = [math.radians(90.0 + turn + 360.0 * k / count) for k in range(count)]
+    angles = [math.radians(90.0 + 360.0 * k / count) for k in range(count)]
     return tuple((round(r * math.cos(a), 4), round(r * math.sin(a), 4)) for r, a in zip(radii, angles, strict=True))
 
 
@@ -72,26 +46,33 @@ def _cross(arm: float, turn: float) -> Outline:
     return tuple((round(x * cos - y * sin, 4), round(x * sin + y * cos, 4)) for x, y in corners)
 
 
-OUTLINES: Mapping[str, Outline] = MappingProxyType(
-    {
-        "circle": _regular(32),
-        "square": ((0.85, 0.85), (-0.85, 0.85), (-0.85, -0.85), (0.85, -0.85)),
-        "triangle-up": ((0.0, 1.0), (-1.0, -0.8), (1.0, -0.8)),
-        "diamond": _regular(4),
-        "triangle-down": ((0.0, -1.0), (1.0, 0.8), (-1.0, 0.8)),
-        "plus": _cross(0.33, 0.0),
-        "cross": _cross(0.33, 45.0),
-        "star": _regular(5, inner=0.42),
-        "triangle-right": ((1.0, 0.0), (-0.8, 1.0), (-0.8, -1.0)),
-        "pentagon": _regular(5),
-        "triangle-left": ((-1.0, 0.0), (0.8, -1.0), (0.8, 1.0)),
-        "hexagon": _regular(6),
-        "bar": ((0.3, 1.0), (-0.3, 1.0), (-0.3, -1.0), (0.3, -1.0)),
-        "hourglass": ((0.9, 1.0), (-0.9, 1.0), (0.9, -1.0), (-0.9, -1.0)),
-        "star-four": _regular(4, inner=0.4),
-    }
+_SOLID: tuple[float, ...] = ()
+_DASHED, _DOTTED, _MIXED, _LONG = (4.0, 1.6), (1.2, 1.4), (5.0, 1.5, 1.2, 1.5), (8.0, 2.0)
+_LOOKS: tuple[tuple[str, str, tuple[float, ...], str, Outline], ...] = (
+    ("#0072B2", "#B4E1FF", _SOLID, "circle", _regular(32)),
+    ("#D55E00", "#D2B496", _DASHED, "square", ((0.85, 0.85), (-0.85, 0.85), (-0.85, -0.85), (0.85, -0.85))),
+    ("#009E73", "#96FFA5", _SOLID, "triangle-up", ((0.0, 1.0), (-1.0, -0.8), (1.0, -0.8))),
+    ("#2B2B2B", "#F0FFF0", _MIXED, "diamond", _regular(4)),
+    ("#8778F0", "#5A96FF", _LONG, "triangle-down", ((0.0, -1.0), (1.0, 0.8), (-1.0, 0.8))),
+    ("#961E00", "#A5785A", _DASHED, "plus", _cross(0.33, 0.0)),
+    ("#A587A5", "#C369C3", _DASHED, "cross", _cross(0.33, 45.0)),
+    ("#001E87", "#B4B4FF", _SOLID, "star", _regular(5, inner=0.42)),
+    ("#F03C69", "#E16987", _MIXED, "triangle-right", ((1.0, 0.0), (-0.8, 1.0), (-0.8, -1.0))),
+    ("#695A3C", "#FFF05A", _LONG, "pentagon", _regular(5)),
+    ("#961E87", "#F0A5C3", _MIXED, "triangle-left", ((-1.0, 0.0), (0.8, -1.0), (0.8, 1.0))),
+    ("#C3693C", "#E15A2D", _DOTTED, "hexagon", _regular(6)),
+    ("#783C5A", "#C35A96", _DOTTED, "bar", ((0.3, 1.0), (-0.3, 1.0), (-0.3, -1.0), (0.3, -1.0))),
+    ("#4B004B", "#A55AD2", _DOTTED, "hourglass", ((0.9, 1.0), (-0.9, 1.0), (0.9, -1.0), (-0.9, -1.0))),
+    ("#5A0F00", "#F09669", _LONG, "star-four", _regular(4, inner=0.4)),
 )
-"""Marker → its corners in order, within about −1 to 1, y upwards: closed, and filled with the model's colour."""
+"""Colour on light and on dark, dash, and a marker: its corners in order, within about −1 to 1, y upwards.
+
+Okabe and Ito's blue, vermillion and green, and those farthest from all before them as people with protanopia,
+deuteranopia, tritanopia and full colour vision see them, among colours with a contrast of 3:1 or more. Colours of like
+lightness have different dashes, so that a grey copy still tells lines apart.
+"""
+COLOURS: tuple[tuple[str, str], ...] = tuple((light, dark) for light, dark, *_ in _LOOKS)
+OUTLINES: Mapping[str, Outline] = MappingProxyType({marker: outline for *_, marker, outline in _LOOKS})
 
 
 def palette(groups: Sequence[Group]) -> Mapping[tuple[str, str], Style]:
@@ -108,7 +89,6 @@ def palette(groups: Sequence[Group]) -> Mapping[tuple[str, str], Style]:
 
 def style_at(place: int) -> Style:
     """The looks of the model at a place from 0 in the order of `palette`."""
-    lap, colour = divmod(place, len(COLOURS))
-    markers = tuple(OUTLINES)
-    light, dark = COLOURS[colour]
-    return Style(light, dark, markers[(colour + lap) % len(markers)], _DASHES[(colour + lap) % len(_DASHES)])
+    lap, colour = divmod(place, len(_LOOKS))
+    _, _, dash, marker, _ = _LOOKS[(colour + lap) % len(_LOOKS)]
+    return Style(*COLOURS[colour], marker, dash)

@@ -6,7 +6,8 @@ count a missing item as six points off.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import product
 from typing import Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ from attunebench.analyses import within
 from attunebench.analyses.base import Subject, best_first
 from attunebench.analyses.sampling import defined_mean, mean_over_models
 from attunebench.analyses.table import Analysis, Chart, Drill, Missing, Table, column, counts, numbers_of, table, words
-from attunebench.analyses.verdicts import correction_text, range_text
+from attunebench.analyses.verdicts import range_text, sentences
 from attunebench.analyses.within import View
 from attunebench.constants import PANAS_ITEMS, PANAS_POSITIVE
 from attunebench.scores import ConversationEntry
@@ -32,7 +33,8 @@ def analyse(subject: Subject) -> Analysis:
     study = view.study
     if not study.ground_truth:
         raise Missing(within.NO_LABELS)
-    pre, post = _rated(study, "pre_panas"), _rated(study, "post_panas")
+    pre = _ratings({} if truth is None else truth["pre_panas"]["items"] for truth in study.truths())
+    post = _ratings({} if truth is None else truth["post_panas"]["items"] for truth in study.truths())
     predicted, before, after = _predicted(study), pre[:, :, None], post[:, :, None]
     bias, error = (defined_mean(measure, axis=0) for measure in (predicted - after, np.abs(predicted - after)))
     if np.isnan(error).all():
@@ -51,32 +53,29 @@ def analyse(subject: Subject) -> Analysis:
     )
 
 
-def _rated(study: ScoreTable, when: Literal["pre_panas", "post_panas"]) -> Floats:
-    """People's ratings: (conversations, items)."""
-    states = [{} if truth is None else truth[when]["items"] for truth in study.truths()]
-    return np.array([[state.get(item.lower(), np.nan) for item in PANAS_ITEMS] for state in states])
-
-
 def _state(entry: ConversationEntry) -> Mapping[str, float] | None:
     state = (entry.get("answers") or {}).get("post_panas")
     return None if state is None else state["items"]
 
 
+def _ratings(states: Iterable[Mapping[str, float]]) -> Floats:
+    """Of each state its items: (states, items); NaN where there is none."""
+    return np.array([[state.get(item.lower(), np.nan) for item in PANAS_ITEMS] for state in states])
+
+
 def _predicted(study: ScoreTable) -> Floats:
-    """Predicted ratings: (epochs, conversations, items, models); NaN where there is no answer."""
+    """Predicted ratings: (epochs, conversations, items, models)."""
     most = max(map(len, study.entries.values()), default=0)
     predicted = np.full((most, len(study.ids), len(PANAS_ITEMS), len(study.groups)), np.nan)
-    for row, conversation in enumerate(study.ids):
-        for model, group in enumerate(study.groups):
-            for epoch, entry in enumerate(study.entries.get((group.key, conversation), ())):
-                state = _state(entry) or {}
-                predicted[epoch, row, :, model] = [state.get(item.lower(), np.nan) for item in PANAS_ITEMS]
+    for (row, conversation), (model, group) in product(enumerate(study.ids), enumerate(study.groups)):
+        if entries := study.entries.get((group.key, conversation), ()):
+            predicted[: len(entries), row, :, model] = _ratings(_state(entry) or {} for entry in entries)
     return predicted
 
 
 def _items(view: View, pre: Floats, post: Floats, error: Floats, bias: Floats, direction: Floats) -> tuple[Table, str]:
     """The items over all models, worst first, with the error against no change and the bias against none."""
-    unmoved = np.abs(post - pre)
+    unmoved, before, after = np.abs(post - pre), within.column_means(pre), within.column_means(post)
     errors = view.cells(error, [Drill(metric=_METRIC)] * len(PANAS_ITEMS), flag=False)
     unchanged, directions = (view.cells(values, flag=False) for values in (unmoved, direction))
     against = view.paired(f"{_NAME}/no-change", error, unmoved)
@@ -88,8 +87,8 @@ def _items(view: View, pre: Floats, post: Floats, error: Floats, bias: Floats, d
         words("item", PANAS_ITEMS),
         words("side", ["positive" if item in PANAS_POSITIVE else "negative" for item in PANAS_ITEMS]),
         numbers_of(errors),
-        column("before", within.column_means(pre), meaning="People's mean rating before the conversation.", digits=2),
-        column("after", within.column_means(post), meaning="People's mean rating after the conversation.", digits=2),
+        column("before", before, meaning="People's mean rating before the conversation.", digits=2),
+        column("after", after, meaning="People's mean rating after the conversation.", digits=2),
         column("error", errors, meaning="Mean absolute error of the predicted rating.", better=False, digits=2),
         column("unmoved", unchanged, "error of no change", meaning="Change of the rating.", better=False, digits=2),
         column("against", against, "error − no change", meaning="Below 0: better than it.", better=False, digits=2),
@@ -97,31 +96,30 @@ def _items(view: View, pre: Floats, post: Floats, error: Floats, bias: Floats, d
         column("direction", directions, "direction right", "share", "Of ratings that changed.", better=True),
         column("likely", np.maximum(share, 1 - share), "more frequent direction", "share"),
         order=best_first(errors),
-        caption=f"{view.sample}; points of the scale 1–7, worst first. {view.how('the items of a column')}",
+        caption=f"{view.sample}; points of the scale 1–7, worst first. {view.how('item', against)}",
         chart=Chart("intervals", "item", ("error", "unmoved"), "Error by PANAS item", "mean absolute error (points)"),
     )
-    shows = (
-        f"Mean errors range from {range_text(zip(PANAS_ITEMS, errors, strict=True), 2)} points.",
+    return made, sentences(
+        f"Mean errors are {range_text(zip(PANAS_ITEMS, errors, strict=True), 2)} points.",
         view.claims(PANAS_ITEMS, against, "from “no change”", digits=2),
         view.claims(PANAS_ITEMS, biases, "of the bias from 0", digits=2),
     )
-    return made, " ".join(shows)
 
 
 def _by_model(view: View, what: Literal["error", "bias"], values: Floats) -> Table:
     """Items × models: error, or bias with its test."""
-    flat, drills = values.reshape(len(values), -1), view.drills(_METRIC) * len(PANAS_ITEMS)
-    if what == "error":
-        cells, meaning, better, tested = view.cells(flat, drills, flag=False), "Mean absolute error.", False, ""
+    is_error, drills = what == "error", view.drills(_METRIC) * len(PANAS_ITEMS)
+    if is_error:
+        cells = view.cells(values, drills, flag=False)
     else:
-        cells, meaning, better = view.paired(f"{_NAME}/bias/models", flat, np.zeros_like(flat), drills), "", None
-        tested = f" P: {correction_text(view.settings, f'{len(cells)} cells')}."
+        cells = view.paired(f"{_NAME}/bias/models", values, np.zeros_like(values), drills)
+    meaning, better = ("Mean absolute error.", False) if is_error else ("Predicted minus rated.", None)
     return table(
         what,
         f"{what.capitalize()} by item and model",
         words("item", PANAS_ITEMS),
         counts("n", [max(cell.n or 0 for cell in row) for row in within.in_rows(cells, view.width)], "conversations"),
-        *view.columns(cells, meaning or "Predicted minus rated.", "number", better=better, digits=2),
-        caption=f"Points of the scale 1–7, over answered items. {view.how()}{tested}",
+        *view.columns(cells, meaning, "number", better=better, digits=2),
+        caption=f"Points of the scale 1–7, over answered items. {view.how('cell', cells)}",
         chart=view.heatmap("item", f"{what.capitalize()} by PANAS item", "points of 1–7"),
     )

@@ -48,49 +48,46 @@ def analyse(subject: Subject) -> Analysis:
     chances = {m: cards_of(study.rules)[m].chance for m in values}
     # Leaving one out has put the base rate below blind guessing there: to be above it shows nothing.
     tipped = [m for m, chance in chances.items() if chance is not None and np.nanmean(base.values[m]) < chance]
-    gain_table, gains = _gains(view, values, base)
-    stands = standing(base)
+    signs = {m: 1.0 if better(m) else -1.0 for m in values}
+    a = np.stack([signs[m] * of for m, of in values.items()], axis=1)
+    b = np.broadcast_to(np.column_stack([signs[m] * base.values[m] for m in values])[:, :, None], a.shape)
+    # All of them are one family of tests; better than the base rate is above 0.
+    cells = view.paired("personalisation", a, b, [drill for m in values for drill in view.drills(m)])
+    gains = dict(zip(values, within.in_rows(cells, view.width), strict=True))
     questions = [made for block in _BLOCKS for made in _questions(view, block)] if study.questions else []
-    named = {label_of(m): cells for m, cells in gains.items() if m not in tipped}
+    named = {label_of(m): row for m, row in gains.items() if m not in tipped}
     named |= {of.title: [row[-1] for row in of.rows] for of in questions}
+    stands = standing(base)
+    below = (
+        "is below blind guessing, which happens with even answers and few conversations: being above it shows nothing"
+    )
     return Analysis(
-        tables=(gain_table, _skill_table(view, values, stands), *questions),
+        tables=(_gain_table(view, gains, base.label), _skill_table(view, values, stands), *questions),
         shows=_shows(view, named),
         warnings=(
-            *view.reach(len(gains) * view.width),
-            *(
-                f"On {label_of(m)} the base rate is below blind guessing, which happens with even answers and few "
-                "conversations: being above it shows nothing, and nothing is claimed."
-                for m in tipped
-            ),
+            *view.reach(len(cells)),
+            *(f"On {label_of(m)} the base rate {below}, and nothing is claimed." for m in tipped),
         ),
         notes=(f"{base.label}: {stands.meaning}",),
     )
 
 
-def _gains(view: View, values: Mapping[str, Floats], base: ReferenceValues) -> tuple[Table, dict[str, list[Cell]]]:
-    """Metric → a cell per model, better than the base rate above 0; all of them are one family of tests."""
-    signs = {m: 1.0 if better(m) else -1.0 for m in values}
-    a = np.concatenate([signs[m] * of for m, of in values.items()], axis=1)
-    b = np.repeat(np.column_stack([signs[m] * base.values[m] for m in values]), view.width, axis=1)
-    drills = [drill for m in values for drill in view.drills(m)]
-    cells = within.in_rows(view.paired("personalisation", a, b, drills), view.width)
-    title = f"Gain over the {base.label.lower()}"
-    made = table(
+def _gain_table(view: View, gains: Mapping[str, list[Cell]], base: str) -> Table:
+    first, title = next(iter(gains.values())), f"Gain over the {base.lower()}"
+    return table(
         "gain",
         title,
         words("model", view.labels),
-        numbers_of(cells[0]),
+        numbers_of(first),
         *(
             column(m, of, label_of(m), "number", REGISTRY[m].meaning, better=True, digits=digits_of(m))
-            for m, of in zip(values, cells, strict=True)
+            for m, of in gains.items()
         ),
-        order=best_first(cells[0]),
-        caption=f"Model minus {base.label.lower()}, paired. {view.sample}; Composite in points. "
-        f"{view.how('all gains')}",
-        chart=Chart("heatmap", "model", tuple(values), title, "difference"),
+        order=best_first(first),
+        caption=f"Model minus {base.lower()}, paired. {view.sample}; Composite in points. "
+        f"{view.how('gain', [cell for of in gains.values() for cell in of])}",
+        chart=Chart("heatmap", "model", tuple(gains), title, "difference"),
     )
-    return made, dict(zip(values, cells, strict=True))
 
 
 def _skill_table(view: View, values: Mapping[str, Floats], base: ReferenceValues) -> Table:
@@ -115,7 +112,7 @@ def _skill_table(view: View, values: Mapping[str, Floats], base: ReferenceValues
         column("average", averages, "skill, average", meaning="Of the mean over models.", better=True),
         column("best", bests, "skill, best", meaning="Of the model with the most, picked after the fact.", better=True),
         words("who", who, "which"),
-        caption=f"(score − base rate)/(ceiling − base rate). {view.how()}",
+        caption=f"(score − base rate)/(ceiling − base rate). {view.sample}. {view.how()}",
     )
 
 
@@ -145,7 +142,7 @@ def _questions(view: View, block: Block) -> list[Table]:
             order=best_first(gains),
             caption=f"Questions whose rarer answer has {100 * _RARE:g} % or more; {view.sample}. The base rate gives "
             "the more frequent answer of the other conversations, and half a point where they are even or one decides "
-            f"which it is. {view.how('the questions')}",
+            f"which it is. {view.how('question', gains)}",
         )
     ]
 
@@ -169,9 +166,9 @@ def _shows(view: View, named: Mapping[str, list[Cell]]) -> str:
     found = {name: verdicts.sides(cells, view.settings) for name, cells in named.items()}
     if not any(usable for *_, usable in found.values()):
         return f"Too few {view.settings.units} for a claim on gains over the base rate."
-    apart = [
-        f"{name}: {above} above, {below} below of {of}" for name, (above, below, of) in found.items() if above or below
-    ]
-    alike = [name for name, (above, below, _) in found.items() if not above and not below]
-    said = [f"Significant gains over the base rate – {'; '.join(apart)}."] if apart else []
-    return " ".join(said + ([f"No significant gain on {verdicts.listed(alike, most=12)}."] if alike else []))
+    apart = [f"{name}: {up} above, {down} below of {of}" for name, (up, down, of) in found.items() if up or down]
+    alike = [name for name, (up, down, _) in found.items() if not up and not down]
+    return verdicts.sentences(
+        f"Significant gains over the base rate – {'; '.join(apart)}." if apart else "",
+        f"No significant gain on {verdicts.listed(alike, most=12)}." if alike else "",
+    )

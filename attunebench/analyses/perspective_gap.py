@@ -37,7 +37,7 @@ def analyse(subject: Subject) -> Analysis:
     yes = [number(float(np.nanmean(truth))) for truth in truths] if answers_kept else []
     return Analysis(
         tables=(models, *(_parts(view, right, truths, by) for by in reversed(within.PLURALS) if answers_kept)),
-        shows=f"Gaps (OM − HP) range from {range_text(zip(view.labels, gaps, strict=True))}. "
+        shows=f"Gaps (OM − HP) are {range_text(zip(view.labels, gaps, strict=True))}. "
         + view.claims(view.labels, gaps, "(OM − HP)", noun="gap"),
         warnings=view.reach(view.width),
         notes=(f"People answered yes to {yes[0]} (OM) and {yes[1]} (HP) of the questions.",)
@@ -55,16 +55,14 @@ def _models(view: View, om: Floats, hp: Floats, right: tuple[Floats, Floats]) ->
     columns = {"om": view.means(_OM, both * om), "hp": view.means(_HP, both * hp), "gap": gaps}
     # Mean over turns, then conversations, of the share right on OM minus on HP, where a question has both labels.
     per_turn = defined_mean(right[0] - right[1], axis=1)
-    nothing, labels, base = [Cell(None)] * view.width, [*map(Cell, view.labels)], reference_of(view.study, BASE_RATE)
-    same = nothing if np.isnan(per_turn).all() else view.cells(ratio(*view.sums(per_turn)), flag=False)
-    beyond = nothing
+    same = view.cells(ratio(*view.sums(per_turn)), flag=False)
+    beyond, labels, base = [Cell(None)] * view.width, [*map(Cell, view.labels)], reference_of(view.study, BASE_RATE)
     if base is not None and _OM in base.values and _HP in base.values:
         base_gap = base.values[_OM] - base.values[_HP]
         beyond = view.cells(om - hp - base_gap[:, None], flag=False)
-        of_base = view.cells(
-            np.stack([base.values[_OM], base.values[_HP], base_gap], axis=1), flag=False, of=(_OM, _HP, "")
-        )
-        columns = {name: [*of, cell] for (name, of), cell in zip(columns.items(), of_base, strict=True)}
+        of_base = np.stack([base.values[_OM], base.values[_HP], base_gap], axis=1)
+        base_cells = view.cells(of_base, flag=False, of=(_OM, _HP, ""))
+        columns = {name: [*of, cell] for (name, of), cell in zip(columns.items(), base_cells, strict=True)}
         labels.append(Cell(base.label, mark="reference"))
     none = [Cell(None)] * (len(labels) - view.width)
     made = table(
@@ -79,7 +77,7 @@ def _models(view: View, om: Floats, hp: Floats, right: tuple[Floats, Floats]) ->
         column("same", [*same, *none], "gap, same questions", "share", "Over questions with both labels in the turn."),
         column("beyond", [*beyond, *none], "gap beyond base rates", "share", "The gap minus that of the base rate."),
         order=[*by_value(tests.difference), *range(view.width, len(labels))],
-        caption=f"{view.sample}. {view.how('the models')}",
+        caption=f"{view.sample}. {view.how('model', gaps)}",
         chart=Chart("dumbbells", "model", ("om", "hp"), "What the reply did and what was wanted", "accuracy (0–1)"),
     )
     return made, gaps
@@ -90,14 +88,11 @@ def _parts(view: View, right: tuple[Floats, Floats], truths: tuple[Floats, Float
     names, parts = within.question_parts(view.study, by)
     om, hp = (ratio(*within.part_sums(view, side, parts)) for side in right)
     pooled_om, pooled_hp = mean_over_models(om), mean_over_models(hp)
-    about = [
-        Drill(question=name, block="binary_hp") if by == "question" else Drill(metric="perspective_gap")
-        for name in names
-    ]
+    metric, block = Drill(metric="perspective_gap"), "binary_hp"
+    about = [Drill(question=name, block=block) if by == "question" else metric for name in names]
     pooled = view.paired(f"{_NAME}/{by}", pooled_om, pooled_hp, about)
     drills = [replace(one, group=group.key) for one in about for group in view.study.groups]
-    a, b = (side.reshape(len(side), -1) for side in (om, hp))
-    each = view.paired(f"{_NAME}/{by}/models", a, b, drills)
+    each = view.paired(f"{_NAME}/{by}/models", om, hp, drills)
     yes = [ratio(np.nansum(truth, axis=0) @ parts, (~np.isnan(truth)).sum(axis=0) @ parts) for truth in truths]
     return table(
         within.PLURALS[by],
@@ -113,6 +108,6 @@ def _parts(view: View, right: tuple[Floats, Floats], truths: tuple[Floats, Float
         *view.columns(each, "Gap of this model.", better=None),
         order=best_first(pooled),
         caption=f"{view.sample}; share of right answers of each conversation on the {by}, OM − HP. "
-        f"{view.how(f'the {within.PLURALS[by]}, and over all cells of single models')}",
+        f"{view.how(by, pooled, within.PLURALS[by])} Single models: over all {len(each)} cells.",
         chart=Chart("dumbbells", by, ("om", "hp"), f"Perspective gap by {by}", "accuracy (0–1)"),
     )

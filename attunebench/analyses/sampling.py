@@ -1,7 +1,4 @@
-"""Means with their doubt and paired tests, over resampled conversations or participants.
-
-The permutations follow from the number of tests alone, never from the number of resamples.
-"""
+"""Means with their doubt and paired tests, over resampled conversations or participants."""
 
 from __future__ import annotations
 
@@ -45,39 +42,26 @@ def pair_tests(
             f"max-T keeps the permutations of all pairs in memory and takes at most {_MOST_JOINT:,} pairs, not "
             f"{a.shape[1]:,}; use --correction holm."
         )
-    return paired_tests(
-        a,
-        b,
-        rng=settings.rng(name),
-        resamples=settings.resamples,
-        tests=family,
-        clusters=clusters,
-        level=settings.level,
-        alpha=settings.alpha,
-        power=settings.power,
-        joint=joint,
-    )
+    how = settings.of_tests
+    return paired_tests(a, b, rng=settings.rng(name), tests=family, clusters=clusters, joint=joint, **how)
 
 
 def corrected_p(tests: PairedTests, settings: Settings) -> Floats:
-    """p of all columns of the tests, corrected for their number as the settings say.
-
-    At an α that the permutations in memory cannot decide, Holm stands in for max-T, which has the same guarantee.
-    """
+    """p of all columns, corrected for their number; at an α that max-T cannot decide, Holm stands in."""
     if settings.correction == "maxt" and permutations_needed(1, settings.alpha) <= FEWEST:
         return max_t(tests.observed, tests.null)
     return adjust(tests.p, plain_correction(settings))
 
 
 def plain_correction(settings: Settings) -> Literal["holm", "bh"]:
-    """The correction of tests that were not permuted together, for which max-T does not exist: then Holm."""
+    """The correction of tests that were not permuted together: for them there is no max-T, and Holm stands in."""
     return "bh" if settings.correction == "bh" else "holm"
 
 
 def beyond_reach(least: Floats, settings: Settings, *, together: bool = True) -> NDArray[np.bool_]:
-    """Tests whose corrected p cannot be at most α, whatever the data: there are too few conversations (participants).
+    """Tests whose corrected p cannot be at most α, whatever the data, by the `least` p that each can give.
 
-    `least` is the smallest p that each test of a family can give; `together`: they are permuted together.
+    `together`: they are permuted together.
     """
     correction = settings.correction if together else plain_correction(settings)
     with np.errstate(invalid="ignore"):
@@ -85,7 +69,7 @@ def beyond_reach(least: Floats, settings: Settings, *, together: bool = True) ->
 
 
 def claimed(cell: Cell, settings: Settings) -> bool:
-    """Whether a difference may be claimed: told from 0 after correction, on enough conversations."""
+    """Whether a difference may be claimed: significant after correction, on enough conversations."""
     p = cell.p if cell.p_corrected is None else cell.p_corrected
     return p is not None and p <= settings.alpha and not cell.small
 
@@ -102,10 +86,9 @@ def _weights(units: int, resamples: int, seed: int) -> Counts:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How means over a study's conversations get their intervals.
+    """How means over a study's conversations get their intervals, from the same resamples in every table.
 
-    `weights` and `clusters` are what `statistics.bootstrap` takes: the resamples are the same for every table and those
-    of `score`. `people` labels the participants of the rows, whether they are the unit of resampling or not.
+    `people` labels the participants of the rows, whether they are the unit of resampling or not.
     """
 
     weights: Counts
@@ -132,16 +115,12 @@ class Sampling:
         `of`: the metric of all columns, or of each: shares of right answers then have Wilson's interval where all
         conversations have the same value.
         """
-        above, below = bootstrap.mean_as_ratio(values)
-        found = bootstrap.estimate_ratios(above, below, self.resampling)
         shares = [bool(m) and REGISTRY[m].proportion for m in ([of] if isinstance(of, str) else of)]
-        return with_wilson(found, below, np.broadcast_to(shares, values.shape[1]), self.resampling)[0]
+        return estimate_rates(self, *bootstrap.mean_as_ratio(values), right=shares)
 
     def small(self, values: Floats) -> NDArray[np.bool_]:
         """Columns with too few conversations, or a single participant, for a claim."""
-        defined = ~np.isnan(values)
-        people = np.array([len(np.unique(self.people[column])) for column in defined.T], dtype=np.intp)
-        return np.asarray((defined.sum(axis=0) < self.settings.small) | (people < 2))
+        return too_few(values, self.people, self.settings)
 
     def cells(
         self,
@@ -151,11 +130,15 @@ class Sampling:
         flag: bool = True,
         of: str | Sequence[str] = "",
     ) -> list[Cell]:
-        """A cell for each column's mean; `flag` marks those whose values are mostly the same; `of` as in `estimate`."""
+        """A cell for each column's mean; `flag` marks those whose values are mostly the same; `of` as in `estimate`.
+
+        Of (conversations, …) here and below the further axes are taken one after the other.
+        """
+        values = values.reshape(len(values), -1)
         found, small = self.estimate(values, of=of), self.small(values)
-        inflated = zero_inflated(values) if flag else np.zeros(values.shape[1], dtype=bool)
-        marks = [ZERO_INFLATED if one and not few else "" for one, few in zip(inflated, small, strict=True)]
-        return cells_of(found.value, found.low, found.high, found.n, small, drills, marks)
+        return cells_of(
+            found.value, found.low, found.high, found.n, small, drills, _flags(values, small) if flag else ()
+        )
 
     def rates(
         self, above: Floats, below: Floats, drills: Sequence[Drill | None] | None = None, *, right: bool = False
@@ -164,8 +147,8 @@ class Sampling:
 
         `right`: these are right answers, with Wilson's interval where all conversations have the same rate.
         """
-        found = bootstrap.estimate_ratios(above, below, self.resampling)
-        found, _ = with_wilson(found, below, np.full(above.shape[1], right), self.resampling)
+        above, below = (part.reshape(len(part), -1) for part in (above, below))
+        found = estimate_rates(self, above, below, right=right)
         small = self.small(np.where(below > 0, above, np.nan))
         return cells_of(found.value, found.low, found.high, found.n, small, drills)
 
@@ -193,20 +176,12 @@ class Sampling:
     def difference_cells(self, tests: PairedTests, corrected: Floats, a: Floats, b: Floats) -> list[Cell]:
         """A cell for each column's mean difference, with p and corrected p."""
         small = self.small(a - b) | beyond_reach(tests.least, self.settings)
-        flagged = zero_inflated(a - b) & ~small
-        return cells_of(
-            tests.difference,
-            tests.low,
-            tests.high,
-            tests.n,
-            small,
-            marks=[ZERO_INFLATED if one else "" for one in flagged],
-            p=tests.p,
-            p_corrected=corrected,
-        )
+        about = (tests.difference, tests.low, tests.high, tests.n, small)
+        return cells_of(*about, marks=_flags(a - b, small), p=tests.p, p_corrected=corrected)
 
     def paired(self, name: str, a: Floats, b: Floats, drills: Sequence[Drill | None] | None = None) -> list[Cell]:
         """A cell for each column of a − b, all tested and corrected together; `name` is the use of the chance."""
+        a, b = (side.reshape(len(side), -1) for side in (a, b))
         tests = self.tests(name, a, b)
         cells = self.difference_cells(tests, corrected_p(tests, self.settings), a, b)
         return cells if drills is None else [replace(cell, drill=d) for cell, d in zip(cells, drills, strict=True)]
@@ -224,6 +199,28 @@ class Sampling:
         return competition_ranks(before.mean(axis=0)) - competition_ranks(after.mean(axis=0)), low, high
 
 
+def estimate_rates(
+    sampling: Sampling, above: Floats, below: Floats, *, right: bool | Sequence[bool] = False
+) -> Estimates:
+    """Σ above / Σ below of each column of (conversations, columns) with its interval; n counts conversations."""
+    found = bootstrap.estimate_ratios(above, below, sampling.resampling)
+    return with_wilson(found, below, np.broadcast_to(right, above.shape[1]), sampling.resampling)[0]
+
+
+def too_few(values: Floats, people: Labels, settings: Settings) -> NDArray[np.bool_]:
+    """Columns with too few conversations, or a single one of the participants, for a claim."""
+    defined, none = ~np.isnan(values), len(people)
+    first, last = (np.where(defined, people[:, None], otherwise) for otherwise in (none, -1))
+    return np.asarray(
+        (defined.sum(axis=0) < settings.small) | (last.max(axis=0, initial=-1) <= first.min(axis=0, initial=none))
+    )
+
+
+def _flags(values: Floats, small: NDArray[np.bool_]) -> list[str]:
+    """The mark of columns whose values are mostly the same, unless they are too few anyway."""
+    return [ZERO_INFLATED if one else "" for one in zero_inflated(values) & ~small]
+
+
 def cells_of(
     value: Floats,
     low: Floats | None = None,
@@ -231,19 +228,22 @@ def cells_of(
     n: NDArray[np.int64] | None = None,
     small: NDArray[np.bool_] | bool = False,
     drills: Sequence[Drill | None] | None = None,
-    marks: Sequence[str] | None = None,
+    marks: Sequence[str] = (),
     *,
     p: Floats | None = None,
     p_corrected: Floats | None = None,
+    units: NDArray[np.int64] | None = None,
 ) -> list[Cell]:
     """A cell for each entry; one over nothing is undefined and not too small.
 
-    A value over several conversations without an interval is marked: they have all the same.
+    A value over several conversations (or `units`) without an interval is marked: they have all the same.
     """
     gap = np.full(len(value), np.nan)
     low, high, p, p_corrected = (gap if part is None else part for part in (low, high, p, p_corrected))
     over = [None] * len(value) if n is None else [int(count) for count in n]
-    few = np.broadcast_to(small, len(value))
+    units = n if units is None else units
+    several = np.full(len(value), False) if units is None else np.asarray(units) > 1
+    alike, few = several & np.isnan(low) & ~np.isnan(value), np.broadcast_to(small, len(value))
     return [
         cell_of(
             value[i],
@@ -253,16 +253,11 @@ def cells_of(
             p=known(p[i]),
             p_corrected=known(p_corrected[i]),
             small=bool(few[i]) and over[i] != 0,
-            mark=mark_of(value[i], low[i], over[i] or 0, marks[i] if marks else ""),
+            mark=NOT_ESTIMABLE if alike[i] else marks[i] if marks else "",
             drill=drills[i] if drills else None,
         )
         for i in range(len(value))
     ]
-
-
-def mark_of(value: float, low: float, n: int, mark: str = "") -> str:
-    """The mark of a value whose interval cannot be estimated, else the one that it has anyway."""
-    return NOT_ESTIMABLE if n > 1 and np.isnan(low) and not np.isnan(value) else mark
 
 
 def defined_mean(values: Floats, axis: int = -1) -> Floats:

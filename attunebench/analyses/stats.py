@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from attunebench.analyses import verdicts
-from attunebench.analyses.account import SPREAD, Account, account_tables, coverage_table, name_text, spread_of
-from attunebench.analyses.base import Settings, by_value, digits_of, label_of, metric_column, value_of
+from attunebench.analyses.account import UNSCORED, Account, account_tables, coverage_table, name_text
+from attunebench.analyses.base import Settings, by_value, digits_of, label_of, metric_column, spread_columns, value_of
 from attunebench.analyses.table import Analysis, Cell, Table, column, counts, legend, table, words
 from attunebench.analyses.verdicts import counted, listed, number, with_interval
 from attunebench.comparison.choosing import chosen_groups
@@ -41,20 +41,13 @@ _PLACES = 3
 """So many best and worst conversations are listed of the first metric, and one of each of the others."""
 
 
-class Files(NamedTuple):
-    """Where a result file is: as people read it, and as a URL for a screen that can open it ("" for none)."""
-
-    shown: str
-    url: str = ""
+Locate = Callable[[int, str], str]
+"""(position of the scores file, name of the result file in its results folder) → where it is, as people read it."""
 
 
-Locate = Callable[[int, str], Files]
-"""(position of the scores file, name of the result file in its results folder) → where it is."""
-
-
-def as_named(_source: int, name: str) -> Files:
+def as_named(_source: int, name: str) -> str:
     """The name of a result file as the scores have it, where nobody knows its folder."""
-    return Files(name_text(name, 200))
+    return name_text(name, 200)
 
 
 def model_stats(
@@ -66,14 +59,10 @@ def model_stats(
     them or where there is nothing else. `settings.metrics` restricts the metrics; the first one is that whose best and
     worst conversations are listed further down. UsageError for a model or mode that the scores do not hold.
     """
-    labels = {group.model_key: group.label for group in study.groups}
-    scored = {group.key for group in study.groups}
-    unscored = [
-        Group(*key, label=labels.get(key[:2]) or name_text(key[1]) or "(no name)")
-        for key in study.aggregates
-        if key not in scored
-    ]
-    study = study.with_groups([*study.groups, *unscored])
+    labels, scored = {g.model_key: g.label for g in study.groups}, {g.key for g in study.groups}
+    unscored = [key for key in study.aggregates if key not in scored]
+    further = [Group(*key, label=labels.get(key[:2]) or name_text(key[1]) or "(no name)") for key in unscored]
+    study = study.with_groups([*study.groups, *further])
     if models:
         study = chosen_groups(study, replace(settings, mode=None), models)
     else:
@@ -85,34 +74,32 @@ def model_stats(
 
 
 def _overview(study: ScoreTable, accounts: Sequence[Account], metric_ids: Sequence[str]) -> Analysis:
-    def shares(name: str) -> list[float | None]:
-        return [one.share(name).value for one in accounts]
-
     shown = [m for m in metric_ids if m in _FIRST] or list(metric_ids[: len(_FIRST)])
+    answered, repaired, refused = (
+        [one.share(name).value for one in accounts] for name in ("items answered", "calls repaired", "calls refused")
+    )
     cost, time = ([one.amount(key) for one in accounts] for key in ("api_cost", "duration_seconds"))
-    answered, spent = "Items answered of items expected.", [Cell(a.total, mark=a.scope) for a in cost]
     models = table(
         "models",
         "Each model and mode",
-        words("model", [one.group.label for one in accounts]),
-        words("mode", [name_text(one.group.mode) for one in accounts]),
+        words("model", study.labels),
+        words("mode", [name_text(group.mode) for group in study.groups]),
         counts("n", [len(one.study.ids) for one in accounts], "conversations", "That were scored."),
         counts("expected", [one.coverage.get("expected") for one in accounts], "of", "Of the ground truth."),
         *(metric_column(m, [one.mean(m) for one in accounts]) for m in shown),
-        column("answered", shares("items answered"), "", "share", answered, rounds_down=True),
-        column("mended", shares("calls repaired"), "repaired", "share", "Of the calls."),
-        column("refused", shares("calls refused"), "", "share", "Of the calls."),
-        column("cost", spent, "", "usd", "Of all results that state it."),
+        column("answered", answered, "", "share", "Items answered of items expected.", rounds_down=True),
+        column("mended", repaired, "repaired", "share", "Of the calls."),
+        column("refused", refused, "", "share", "Of the calls."),
+        column("cost", [Cell(a.total, mark=a.scope) for a in cost], "", "usd", "Of all results that state it."),
         column("cost_each", [amount.mean for amount in cost], "per conversation", "usd"),
         column("seconds", [amount.mean for amount in time], "", "seconds", "Per conversation."),
-        words("provider", [name_text(one.group.provider) for one in accounts]),
+        words("provider", [name_text(group.provider) for group in study.groups]),
         caption="Means over the conversations of each: where these differ, models are not comparable here. "
         "`attune-bench compare` compares them.",
     )
     question = "What do the scores hold about each model?"
-    return Analysis(
-        "stats", "Model by model", question, warnings=verdicts.comparability(study, shown), tables=(models,)
-    )
+    warnings = verdicts.comparability(study, shown)
+    return Analysis("stats", "Model by model", question, warnings=warnings, tables=(models,))
 
 
 def _of_one(one: Account, metric_ids: Sequence[str], locate: Locate) -> Analysis:
@@ -122,7 +109,9 @@ def _of_one(one: Account, metric_ids: Sequence[str], locate: Locate) -> Analysis
         f"{label} ({mode})",
         f"What do the scores hold about {name_text(f'{one.group.provider}/{one.group.model}')} in mode {mode}?",
     )
-    expected, scored, why = one.coverage.get("expected"), len(one.study.ids), one.unscored and f": {one.unscored}"
+    expected, scored = one.coverage.get("expected"), len(one.study.ids)
+    why = ", ".join(f"{len(ids)} {reason}" for reason in UNSCORED if (ids := one.coverage.get(reason)))
+    why = why and f": {why}"
     if not scored:
         return replace(about, missing=f"Nothing of it was scored{why}.", tables=(coverage_table(one),))
     gap = f"{label}: scored {scored} of {expected}{why}." if expected is not None and scored < expected else ""
@@ -133,11 +122,14 @@ def _of_one(one: Account, metric_ids: Sequence[str], locate: Locate) -> Analysis
     tables = [_metrics(one, group, ids) for group, ids in by_group.items() if ids]
     absent = [label_of(m) for m in metric_ids if m not in measured]
     lead = one.settings.metrics or ("composite",)
-    ordered = (*(m for m in lead if m in metric_ids), *(m for m in metric_ids if m not in lead))
-    extremes = _extremes(one, ordered, locate)
+    extremes = _extremes(one, sorted(metric_ids, key=lambda m: lead.index(m) if m in lead else len(lead)), locate)
+    made = one.study.metadata[one.group.source].get("intervals") or {}
+    method, unit = name_text(made.get("method", "bootstrap"), 40), name_text(made.get("unit", ""), 40)
     notes = (
         _KINDS.get(one.group.kind, ""),
-        *_intervals(one),
+        f"Means and [low, high], the 95 % {method} interval{f' over {unit}s' if unit else ''}, are those of `score`; "
+        "spread is over conversations.",
+        verdicts.shared_people_text(one.study, one.settings) if unit == "conversation" else "",
         f"Not measured here: {', '.join(absent)}." if absent else "",
         verdicts.small_text(one.settings),
         *legend(tables),
@@ -159,9 +151,7 @@ def _of_one(one: Account, metric_ids: Sequence[str], locate: Locate) -> Analysis
 
 def _metrics(one: Account, group: str, metric_ids: Sequence[str]) -> Table:
     digits, cells = digits_of(metric_ids[0]), [one.mean(m) for m in metric_ids]
-    spreads = [spread_of(one.values(m)) for m in metric_ids]
-    meanings = dict.fromkeys(SPREAD, "Quantile over conversations.") | {"sd": "Standard deviation (n − 1)."}
-    pooled = [label_of(m) for m in metric_ids if m in {card.id for card in rates.CARDS}]
+    pooled = [card.label for card in rates.CARDS if card.id in metric_ids]
     lower = [label_of(m) for m in metric_ids if REGISTRY[m].higher_is_better is False]
     notes = (
         f"Means over all items or calls together, spread over conversations: {', '.join(pooled)}." if pooled else "",
@@ -174,20 +164,9 @@ def _metrics(one: Account, group: str, metric_ids: Sequence[str]) -> Table:
         words("metric", map(label_of, metric_ids)),
         counts("n", [cell.n for cell in cells], "n", "Conversations in which the metric is defined."),
         column("mean", cells, meaning="As `score` wrote it.", digits=digits),
-        *(column(id, [s[id] for s in spreads], meaning=meanings[id], digits=digits) for id in SPREAD),
+        *spread_columns([one.values(m) for m in metric_ids], digits=digits),
         words("id", metric_ids, "id", "What --metric and `report --explain` take."),
         notes=tuple(filter(None, notes)),
-    )
-
-
-def _intervals(one: Account) -> tuple[str, ...]:
-    """How means and intervals were made."""
-    made = one.metadata.get("intervals") or {}
-    method, unit = name_text(made.get("method", "bootstrap"), 40), name_text(made.get("unit", ""), 40)
-    return (
-        f"Means and [low, high], the 95 % {method} interval{f' over {unit}s' if unit else ''}, are those of `score`; "
-        "spread is over conversations.",
-        verdicts.shared_people_text(one.study, one.settings) if unit == "conversation" else "",
     )
 
 
@@ -207,64 +186,56 @@ def _extremes(one: Account, metric_ids: Sequence[str], locate: Locate) -> Table:
         words("talk", (), "labels", "The file of the conversation."),
         words("file", label="result file"),
         rows=rows,
-        caption="Among conversations with equal values, the first in the order of the scores is listed; “alike” counts "
-        "them.",
+        caption="Of conversations with equal values, counted as “alike”, the first one of the scores is shown.",
     )
 
 
 def _ends(one: Account, metric_id: str, locate: Locate, places: int) -> Iterator[tuple[Any, ...]]:
-    values = one.values(metric_id)
-    count = int((~np.isnan(values)).sum())
-    if not count:
-        return
-    way = REGISTRY[metric_id].higher_is_better
-    ends = [("highest", True), ("lowest", False)] if way is None else [("best", way), ("worst", not way)]
-    if np.nanmin(values) == np.nanmax(values):
-        ends, places = [("only" if count == 1 else "all alike", ends[0][1])], 1
-    for end, highest_first in ends:
-        for position in by_value(values, higher_is_better=highest_first)[: min(places, max(1, count // 2))]:
+    values, way = one.values(metric_id), REGISTRY[metric_id].higher_is_better
+    defined = values[~np.isnan(values)]
+    ends = {"highest": True, "lowest": False} if way is None else {"best": way, "worst": not way}
+    if len(set(defined.tolist())) < 2:
+        ends, places = {"only" if len(defined) == 1 else "all alike": way is not False}, 1
+    for end, highest_first in ends.items():
+        order = by_value(values, higher_is_better=highest_first)
+        for position in order[: min(places, len(defined), max(1, len(defined) // 2))]:
             conversation = one.study.ids[position]
             runs = one.study.entries.get((one.group.key, conversation), ())
             name, truth = runs[0].get("source_file"), one.study.ground_truth.get(conversation)
-            file = locate(one.group.source, name) if name else Files("")
+            file = locate(one.group.source, name) if name else None
             yield (
                 label_of(metric_id),
                 end,
                 values[position],
                 (values == values[position]).sum(),
-                Cell(name_text(conversation), link=file.url),
+                name_text(conversation),
                 None if truth is None else name_text(truth["source_file"]),
-                Cell(file.shown or None, mark=f"and {len(runs) - 1} more" if len(runs) > 1 else "", link=file.url),
+                Cell(file, mark=f"and {len(runs) - 1} more" if len(runs) > 1 else ""),
             )
 
 
 def _essentials(one: Account, metric_id: str, extremes: Table) -> str:
     """What a person looks up a model for, in a few sentences."""
-    cell, label, conversations = one.mean(metric_id), label_of(metric_id), counted(len(one.study.ids), "conversation")
-    if cell.value is None:
-        sentences = [f"{label} is undefined in all of {conversations}."]
-    else:
-        over = f"{counted(cell.n or 0, 'conversation')} of {counted(one.participants, 'participant')}"
-        few = ", too few for a claim" if cell.small else ""
-        sentences = [f"{label} {with_interval(cell, digits_of(metric_id))} over {over}{few}."]
-    if (answered := one.share("items answered").value) is not None:
-        sentences.append(f"{rates.percent(answered)} of the items answered.")
-    cost, time = one.amount("api_cost"), one.amount("duration_seconds")
-    if cost.total is None:
-        sentences.append("No result states its cost.")
-    else:
-        scope = cost.scope and f", stated by {cost.n} of {cost.of} results"
-        sentences.append(f"Cost ${cost.total:.4f}{scope} (${cost.mean:.4f} per conversation).")
-    if time.mean is not None:
-        sentences.append(f"{time.mean:.1f} s per conversation.")
-    for word, what in (("as", "models_reported"), ("by", "providers_reported")):
-        if one.group.kind == "model" and (names := one.served(what)):
-            sentences.append(f"Served {word} {listed([f'{name} ({count})' for name, count in names])}.")
-    ends: dict[Any, str] = {}
-    for metric, end, value, _, conversation, truth, _ in extremes.rows:
-        if metric.value == label:
-            name = str(truth.value or conversation.value).removesuffix(".json")
-            ends.setdefault(end.value, f"{end.value} in {name} ({number(value_of(value), digits_of(metric_id))})")
-    if len(ends) == 2:
-        sentences.append(f"{label} is {' and '.join(ends.values())}.")
-    return " ".join(sentences)
+    cell, label, digits = one.mean(metric_id), label_of(metric_id), digits_of(metric_id)
+    answered, cost, time = one.share("items answered").value, one.amount("api_cost"), one.amount("duration_seconds")
+    over = f"{counted(cell.n or 0, 'conversation')} of {counted(one.participants, 'participant')}"
+    few, scope = ", too few for a claim" if cell.small else "", f", stated by {cost.n} of {cost.of} results"
+    mean = f"{label} {with_interval(cell, digits)} over {over}{few}."
+    spent = f"Cost ${cost.total or 0:.4f}{cost.scope and scope} (${cost.mean:.4f} per conversation)."
+    served = {
+        word: [f"{name} ({count})" for name, count in one.served(what) if one.group.kind == "model"]
+        for word, what in (("as", "models_reported"), ("by", "providers_reported"))
+    }
+    ends = {str(row[1].value): row for row in reversed(extremes.rows) if row[0].value == label}
+    places = sorted(
+        f"{end} in {str(row[5].value or row[4].value).removesuffix('.json')} ({number(value_of(row[2]), digits)})"
+        for end, row in ends.items()
+    )
+    return verdicts.sentences(
+        mean if cell.value is not None else f"{label} is undefined in all of {len(one.study.ids)} conversations.",
+        "" if answered is None else f"{rates.percent(answered)} of the items answered.",
+        spent if cost.total is not None else "No result states its cost.",
+        f"{time.mean:.1f} s per conversation." if time.n else "",
+        *(f"Served {word} {listed(names)}." for word, names in served.items() if names),
+        f"{label} is {' and '.join(places)}." if len(places) == 2 else "",
+    )

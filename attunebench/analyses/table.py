@@ -22,10 +22,10 @@ NOT_ESTIMABLE = "not estimable"
 ZERO_INFLATED = "mostly one value"
 """Mark of a mean over values of which nine in ten or more are equal: its interval is too narrow."""
 _MARKS = {
-    NOT_ESTIMABLE: f"“{NOT_ESTIMABLE}”: every conversation (or participant) has the same value, so no interval can be "
-    "estimated; shares of right answers have Wilson's interval instead.",
-    ZERO_INFLATED: f"“{ZERO_INFLATED}”: at least nine in ten conversations share one value (mostly 0), so the "
-    "percentile interval is narrower than it should be.",
+    NOT_ESTIMABLE: "every conversation (or participant) has the same value, so no interval can be estimated; shares of "
+    "right answers have Wilson's interval instead.",
+    ZERO_INFLATED: "at least nine in ten conversations share one value (mostly 0), so the percentile interval is "
+    "narrower than it should be.",
 }
 
 
@@ -35,10 +35,9 @@ class Missing(Exception):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class Drill:
-    """Which answers stand behind a cell, so that a reader can look at them; None means all of them.
+    """Which answers stand behind a cell; None means all of them. `group` is a key, `turns` (conversation id, number).
 
-    `group` is the key of a group. `turns`: (conversation id, turn number). One of `metric` and `question` (with its
-    `block`) says what of them the cell is about.
+    One of `metric` and `question` (with its `block`) says what of them the cell is about.
     """
 
     group: tuple[str, str, str] | None = None
@@ -53,9 +52,8 @@ class Drill:
 class Cell:
     """One value of a table, with its doubt. None is undefined and shown as "–".
 
-    `n` counts what the value is over, `p` is corrected where `corrected` says so. `small`: too little for a claim.
-    `mark` is a short word beside the number ("best", "screener"), `link` the URL of a file that a reader's screen can
-    open. `digits` take the place of the column's where each row is of another kind.
+    `n` counts what the value is over. `small`: too little for a claim. `mark` is a short word beside the number
+    ("best"). `digits` take the place of the column's where each row is of another kind.
     """
 
     value: float | int | str | None
@@ -89,9 +87,8 @@ class Column:
 class Chart:
     """How a table is best drawn: `label` and `values` name columns; `lines` are references (chance): label → value.
 
-    A `heatmap` or `matrix` has a row for each row and a column for each of `values`; `lines` has a line for each row
-    over `values`; `scatter` takes two of `values`, `dumbbells` joins two; `intervals` and `bars` draw each of them.
-    `first`: only so many rows are drawn (None: all).
+    A `heatmap` or `matrix` has a column for each of `values`, `lines` a line for each row over them; `scatter` takes
+    two, `dumbbells` joins two; `intervals` and `bars` draw each of them. `first`: only so many rows are drawn.
     """
 
     kind: ChartKind
@@ -121,7 +118,7 @@ class Table:
 
 
 class PlotRow(NamedTuple):
-    """A row of a plot: what it is of, and a cell for each of the plot's columns."""
+    """What a row is of, and a cell for each of the plot's columns."""
 
     label: str
     cells: tuple[Cell, ...]
@@ -173,8 +170,8 @@ def plot(table: Table, chart: Chart) -> Plot:
 class Analysis:
     """One question asked of the scores. `shows` says in sentences what the numbers show, `cannot` what they do not.
 
-    `missing` says in a sentence why there is no table (no human answers, scores of an older version …). An analysis of
-    the catalogue leaves empty what its entry has: name, title, question and a `cannot` that no number changes.
+    `missing` says why there is no table. An analysis of the catalogue leaves empty what its entry has: name, title,
+    question and a `cannot` that no number changes.
     """
 
     name: str = ""
@@ -246,32 +243,26 @@ def table(
     chart: Chart | None = None,
     apart: int = 0,
 ) -> Table:
-    """A table of these columns, or, where these have no cells, of `rows` of cells and bare values.
-
-    `order`: positions of its rows; all as they stand unless given.
-    """
-    if rows is None:
-        lines = list(zip(*(one.cells for one in filled), strict=True))
-    else:
-        lines = [tuple(map(as_cell, row)) for row in rows]
-    lines = lines if order is None else [lines[position] for position in order]
-    return Table(id, title, tuple(one.column for one in filled), tuple(lines), caption, notes, chart, apart)
+    """A table of these columns, or of `rows` of cells and bare values where these have none; in an `order`."""
+    by_row = zip(*(one.cells for one in filled), strict=True) if rows is None else (map(as_cell, row) for row in rows)
+    lines = list(map(tuple, by_row))
+    shown = tuple(lines if order is None else [lines[position] for position in order])
+    return Table(id, title, tuple(one.column for one in filled), shown, caption, notes, chart, apart)
 
 
 def as_cell(value: Any) -> Cell:
     """A cell as it is; a bare value as a cell without doubt: no numpy type, None for NaN."""
     if isinstance(value, Cell):
         return value
-    if isinstance(value, np.generic):
-        value = value.item()
-    return Cell(None if isinstance(value, float) and np.isnan(value) else value)
+    plain = value.item() if isinstance(value, np.generic) else value
+    return Cell(None if plain != plain else plain)
 
 
 def number_of(cell: Cell) -> float | None:
     """The cell's value if it is a finite number."""
     value = cell.value
-    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if plain and math.isfinite(value) else None  # type: ignore[arg-type]
+    plain = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if plain else None  # type: ignore[arg-type]
 
 
 def cell_of(value: float, low: float = np.nan, high: float = np.nan, **rest: Any) -> Cell:
@@ -287,4 +278,4 @@ def known(value: float) -> float | None:
 def legend(tables: Sequence[Table]) -> tuple[str, ...]:
     """What the marks of these tables mean, as far as they need a sentence."""
     marks = {cell.mark for table in tables for row in table.rows for cell in row}
-    return tuple(meaning for mark, meaning in _MARKS.items() if mark in marks)
+    return tuple(f"“{mark}”: {meaning}" for mark, meaning in _MARKS.items() if mark in marks)

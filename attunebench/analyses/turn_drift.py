@@ -17,10 +17,12 @@ from attunebench.analyses.sampling import claimed, defined_mean, mean_over_model
 from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, table, words
 from attunebench.analyses.within import View
 from attunebench.metrics.registry import REGISTRY
+from attunebench.scores.table import Block
 from attunebench.statistics.bootstrap import Floats
 
 METRICS = ("binary_om_accuracy", "binary_hp_accuracy", "emotion_va", "emotion_f1", "pairwise_accuracy")
 _STEPS = {"early → middle": (0, 1), "middle → late": (1, 2), "early → late": (0, 2)}
+_BLOCKS: dict[str, Block] = {"binary_om_accuracy": "binary_om", "binary_hp_accuracy": "binary_hp"}
 _TAGGED = {"emotion_va": "emotion_va_tagged", "emotion_f1": "emotion_f1_tagged"}
 
 
@@ -62,21 +64,18 @@ def _same(view: View, metric_id: str, shape: tuple[int, ...]) -> Floats:
     study = view.study
     if metric_id in _TAGGED:
         return ratio(*view.thirds(study.turn_values(_TAGGED[metric_id])))
-    if metric_id in ("binary_om_accuracy", "binary_hp_accuracy"):
-        right = study.right("binary_om" if metric_id == "binary_om_accuracy" else "binary_hp")
-    elif metric_id == "pairwise_accuracy":
-        right = ratio(*within.pairwise_right(study)[1:])
-    else:
+    if metric_id not in _BLOCKS and metric_id != "pairwise_accuracy":
         return np.full(shape, np.nan)
+    pairwise = metric_id == "pairwise_accuracy"
+    right = ratio(*within.pairwise_right(study)[1:]) if pairwise else study.right(_BLOCKS[metric_id])
     by_question = ratio(*view.thirds(right))
     return defined_mean(np.where(np.isnan(by_question).any(axis=1, keepdims=True), np.nan, by_question), axis=2)
 
 
 def _steps(view: View, use: str, means: Floats, drills: Sequence[Drill] = ()) -> list[list[Cell]]:
     """Later minus earlier third of (conversations, thirds, columns), tested together: a list for each transition."""
-    later, earlier = (np.concatenate([means[:, step[end]] for step in _STEPS.values()], axis=1) for end in (1, 0))
-    cells = view.paired(f"turn-drift/{use}", later, earlier, [*drills] * len(_STEPS) or None)
-    return within.in_rows(cells, means.shape[2])
+    earlier, later = (means[:, list(ends)] for ends in zip(*_STEPS.values(), strict=True))
+    return within.in_rows(view.paired(f"turn-drift/{use}", later, earlier, [*drills] * 3 or None), means.shape[2])
 
 
 def _by_model(view: View, drift: _Drift) -> Table:
@@ -86,6 +85,7 @@ def _by_model(view: View, drift: _Drift) -> Table:
     pooled = view.third_rates(drift.sums, drift.counts, metric_id)
     same = _steps(view, f"{metric_id}/same", drift.same)[2]
     turns_of = ", ".join(f"{int(drift.counts[:, i].sum(axis=0).max()):,} {name}" for i, name in enumerate(pooled))
+    how = view.how("transition", [cell for step in drift.steps for cell in step])
     return table(
         metric_id,
         f"{label} by third",
@@ -99,9 +99,8 @@ def _by_model(view: View, drift: _Drift) -> Table:
             column(step.replace(" → ", "_"), cells, step, unit, "Later minus earlier, means of each conversation.")
             for step, cells in zip(_STEPS, drift.steps, strict=True)
         ),
-        column("same", same, f"early → late, {control}", unit, "The same difference under this control."),
-        caption=f"Conversations of three turns and more: {turns_of} turns. "
-        f"{view.how('the transitions of models, those under the control apart')}",
+        column("same", same, f"early → late, {control}", unit, "The same difference under this control, tested apart."),
+        caption=f"{view.sample}; conversations of three turns and more: {turns_of} turns. {how}",
         chart=Chart("lines", "model", within.THIRDS, f"{label} by third", f"{label} (mean over turns)"),
     )
 
@@ -131,7 +130,7 @@ def _summary(view: View, drifts: Sequence[_Drift]) -> tuple[Table, str]:
         column("pooled", pooled, "over all turns", "share", "Later minus earlier mean of all turns, mean over models."),
         column("paired", cells, "per conversation", "share", "Later minus earlier mean of each conversation."),
         column("same", same, "same questions", "share", control),
-        caption=f"{view.turns_sample}. Thirds are ⌊3(k − 1)/T⌋ for turn k of T ≥ 3. {view.how('all transitions')}",
+        caption=f"{view.turns_sample}. Thirds are ⌊3(k − 1)/T⌋ for turn k of T ≥ 3. {view.how('transition', cells)}",
     )
     return made, view.claims(map(" ".join, zip(labels, steps, strict=True)), cells, "between thirds")
 
@@ -147,5 +146,4 @@ def _pooled(view: View, drift: _Drift, step: tuple[int, int]) -> Cell:
         return np.asarray(later - earlier)
 
     parts = [part[:, third, kept] for third in step for part in (drift.sums, drift.counts)]
-    support = drift.counts[:, step][..., kept].sum(axis=(1, 2))
-    return view.functions(change, parts, support[:, None])[0]
+    return view.functions(change, parts, drift.counts[:, step][..., kept].sum(axis=(1, 2)))[0]

@@ -1,6 +1,6 @@
 """What analyses say: one sentence for each kind of test, and the captions, notes and warnings of tables.
 
-Knows no single analysis. Numbers in sentences are rounded here and nowhere else.
+Numbers in sentences are rounded here and nowhere else.
 """
 
 from __future__ import annotations
@@ -53,25 +53,19 @@ def correlation_sentence(first: str, second: str, cell: Cell, settings: Settings
 def claims_sentence(
     named: Iterable[tuple[str, Cell]], settings: Settings, *, noun: str = "difference", of: str = "", digits: int = 3
 ) -> str:
-    """Which of many tests against 0 are significant: their number, then each with its effect.
+    """Which of many tests against 0, each with a name, are significant: their number, then each with its effect.
 
-    `named` has a name for each cell; `of` follows the noun ("between branches").
+    `of` follows the noun ("between branches").
     """
     usable = [(name, cell) for name, cell in named if cell.value is not None and not cell.small]
+    found = [f"{name} {with_interval(cell, digits, sign=True)}" for name, cell in usable if claimed(cell, settings)]
+    whole = f"{counted(len(usable), noun)} {of}".rstrip()
     if not usable:
         return f"There are too few {settings.units} for a claim."
-    significant = [
-        f"{name} {with_interval(cell, digits, sign=True)}" for name, cell in usable if claimed(cell, settings)
-    ]
-    whole = f"{counted(len(usable), noun)} {of}".rstrip()
-    if not significant:
-        return (
-            f"None of {whole} is significant."
-            if len(usable) > 1
-            else f"The {noun} {of}".rstrip() + " is not significant."
-        )
-    verb = "is" if len(significant) == 1 else "are"
-    return f"{len(significant)} of {whole} {verb} significant: {listed(significant)}."
+    if not found:
+        single = " ".join(filter(None, ("The", noun, of, "is not significant.")))
+        return f"None of {whole} is significant." if len(usable) > 1 else single
+    return f"{len(found)} of {whole} {'is' if len(found) == 1 else 'are'} significant: {listed(found)}."
 
 
 def sides(cells: Iterable[Cell], settings: Settings) -> tuple[int, int, int]:
@@ -82,19 +76,22 @@ def sides(cells: Iterable[Cell], settings: Settings) -> tuple[int, int, int]:
 
 
 def range_text(named: Iterable[tuple[str, Cell]], digits: int = 3) -> str:
-    """ "0.310 [0.287, 0.333] (a) to 0.412 [0.380, 0.441] (b)": the lowest and the highest, "" where there is none."""
+    """ "between 0.310 [0.287, 0.333] (a) and 0.412 [0.380, 0.441] (b)": the lowest and the highest, or the only one."""
     ordered = sorted(((n, c) for n, c in named if c.value is not None), key=lambda one: value_of(one[1]))
-    ends = ordered if len(ordered) < 2 else [ordered[0], ordered[-1]]
-    return " to ".join(f"{with_interval(cell, digits)} ({name})" for name, cell in ends)
+    ends = [f"{with_interval(cell, digits)} ({name})" for name, cell in ordered[:1] + ordered[1:][-1:]]
+    return f"between {' and '.join(ends)}" if len(ends) == 2 else "".join(ends)
+
+
+def sentences(*parts: str) -> str:
+    """The sentences in one paragraph, none twice."""
+    return " ".join(dict.fromkeys(filter(None, parts)))
 
 
 def effect_text(cell: Cell, digits: int = 3) -> str:
     """ "+0.031 [0.010, 0.052], p 0.012, n = 200", as far as the cell has them."""
-    parts = [with_interval(cell, digits, sign=True)]
     p = cell.p if cell.p_corrected is None else cell.p_corrected
-    parts += [f"p {p_value(p)}"] if p is not None else []
-    parts += [f"n = {cell.n}"] if cell.n is not None else []
-    return ", ".join(parts)
+    parts = ("" if p is None else f"p {p_value(p)}", "" if cell.n is None else f"n = {cell.n}")
+    return ", ".join(filter(None, (with_interval(cell, digits, sign=True), *parts)))
 
 
 # Captions, notes and warnings
@@ -115,7 +112,7 @@ def reach_text(least: Floats, settings: Settings, *, together: bool = True) -> t
 
 def shared_people_text(study: ScoreTable, settings: Settings) -> str:
     """That people have several conversations, which the settings take as independent; "" where neither is so."""
-    counts = np.bincount(study.clusters) if len(study.ids) else np.zeros(0, dtype=np.intp)
+    counts = np.bincount(study.clusters)
     several = int((counts > 1).sum())
     if settings.by_participant or not several:
         return ""
@@ -134,9 +131,8 @@ def judges_text(study: ScoreTable) -> str:
         judged.setdefault(tuple(sorted(names)), []).append(f"{group.label} ({group.mode})")
     if len(judged) == 1:
         names_of_all = next(iter(judged))
-        return (
-            f"Drafts were judged by {listed(names_of_all)}." if names_of_all else "The scores name no judge of drafts."
-        )
+        by = f"Drafts were judged by {listed(names_of_all)}."
+        return by if names_of_all else "The scores name no judge of drafts."
     parts = [f"{listed(names) or 'no judge named'} for {listed(who)}" for names, who in judged.items()]
     return f"Drafts had different judges and are not comparable across them: {'; '.join(parts)}."
 
@@ -153,24 +149,20 @@ def number(value: float | None, digits: int = 3, *, sign: bool = False) -> str:
 
 def with_interval(cell: Cell, digits: int = 3, *, sign: bool = False) -> str:
     """ "0.612 [0.581, 0.643]"; the value alone where there is no interval."""
-    value = cell.value if isinstance(cell.value, (int, float)) else None
-    if cell.low is None or cell.high is None:
-        return number(value, digits, sign=sign)
-    return f"{number(value, digits, sign=sign)} [{number(cell.low, digits)}, {number(cell.high, digits)}]"
+    value = number(cell.value if isinstance(cell.value, (int, float)) else None, digits, sign=sign)
+    whole = cell.low is not None and cell.high is not None
+    return f"{value} [{number(cell.low, digits)}, {number(cell.high, digits)}]" if whole else value
 
 
 def intervals_text(settings: Settings) -> str:
     """How the intervals of a table were made, for its caption."""
-    return (
-        f"{100 * settings.level:g} % percentile bootstrap intervals, {settings.resamples:,} resamples of "
-        f"{settings.units}"
-    )
+    level, resamples = f"{100 * settings.level:g} %", f"{settings.resamples:,} resamples of {settings.units}"
+    return f"{level} percentile bootstrap intervals, {resamples}"
 
 
 def sample_text(study: ScoreTable) -> str:
     """ "60 conversations of 12 participants", for captions."""
-    who = study.clusters
-    people = len(np.unique(who)) if len(who) else 0
+    people = len(np.unique(study.clusters))
     return f"{counted(len(study.ids), 'conversation')} of {counted(people, 'participant')}"
 
 

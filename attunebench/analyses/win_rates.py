@@ -9,9 +9,9 @@ import numpy as np
 
 from attunebench.analyses import base, verdicts
 from attunebench.analyses.base import Settings, Subject, label_of, value_of
-from attunebench.analyses.sampling import Sampling, beyond_reach, cells_of, claimed, corrected_p
+from attunebench.analyses.sampling import Sampling, beyond_reach, cells_of, claimed, corrected_p, estimate_rates
 from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, table, words
-from attunebench.analyses.within import estimate_rates, in_rows
+from attunebench.analyses.within import in_rows
 from attunebench.comparison.pairing import Marks
 from attunebench.errors import StatisticsError
 from attunebench.scores.table import ScoreTable

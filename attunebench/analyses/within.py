@@ -1,26 +1,25 @@
 """What analyses of turns, questions and groups share: the view of a study, rates over answers, contrasts of groups.
 
-Turns of a conversation hang together, so whatever is counted over turns gets its doubt from resampling conversations
-(or participants). Knows no single analysis.
+Turns of a conversation hang together: what is counted over turns gets its doubt from resampling conversations.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
 
 from attunebench.analyses import verdicts
 from attunebench.analyses.base import Settings, Subject, models_of
-from attunebench.analyses.sampling import Sampling, beyond_reach, cells_of, defined_mean, mark_of
-from attunebench.analyses.table import Cell, Chart, Drill, Filled, Unit, cell_of, column, counts, known
+from attunebench.analyses.sampling import Sampling, beyond_reach, cells_of, defined_mean, too_few
+from attunebench.analyses.table import Cell, Chart, Drill, Filled, Unit, column, counts
 from attunebench.constants import BINARY_CATEGORY, BINARY_QUESTION_TEXT
 from attunebench.scores.table import ScoreTable
 from attunebench.statistics import bootstrap
-from attunebench.statistics.bootstrap import Estimates, Floats
+from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.contrasts import GroupContrast, Mask, group_difference
 
 NO_LABELS = (
@@ -41,12 +40,16 @@ class View(Sampling):
     study: ScoreTable
 
     @classmethod
-    def of_models(cls, subject: Subject, *, by_participant: bool = False) -> View:
-        """Missing where no model was scored."""
-        study = models_of(subject, least=1)
-        settings = replace(subject.settings, by_participant=True) if by_participant else subject.settings
+    def of_study(cls, study: ScoreTable, settings: Settings) -> View:
+        """Of all groups of a study with at least one conversation."""
         sampling = Sampling.of(study, settings)
         return cls(sampling.weights, sampling.clusters, sampling.people, settings, study)
+
+    @classmethod
+    def of_models(cls, subject: Subject, *, least: int = 1, by_participant: bool = False) -> View:
+        """Missing where fewer than `least` models were scored."""
+        settings = replace(subject.settings, by_participant=True) if by_participant else subject.settings
+        return cls.of_study(models_of(subject, least=least), settings)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -57,9 +60,10 @@ class View(Sampling):
         """The number of models."""
         return len(self.study.groups)
 
-    def drills(self, metric: str | None = None, **about: Any) -> list[Drill]:
-        """Behind a cell of each model."""
-        return [Drill(group.key, metric, **about) for group in self.study.groups]
+    def drills(self, metric: str | None = None, *, all_models: bool = False, **about: Any) -> list[Drill]:
+        """Behind a cell of each model, after one of all of them."""
+        keys = [*([None] if all_models else []), *(group.key for group in self.study.groups)]
+        return [Drill(key, metric, **about) for key in keys]
 
     # Cells
 
@@ -69,9 +73,7 @@ class View(Sampling):
 
     def sums(self, table: Floats) -> tuple[Floats, Floats]:
         """Sum and number of the defined values of each conversation's turns: from (turns, …) two (conversations, …)."""
-        rows = self.study.clusters_of_turns()
-        defined = ~np.isnan(table)
-        count = len(self.study.ids)
+        rows, count, defined = self.study.clusters_of_turns(), len(self.study.ids), ~np.isnan(table)
         sums = bootstrap.sum_by_cluster(np.where(defined, table, 0.0), rows, count)
         return sums, bootstrap.sum_by_cluster(defined, rows, count)
 
@@ -100,11 +102,11 @@ class View(Sampling):
         support: Floats,
         drills: Sequence[Drill | None] | None = None,
     ) -> list[Cell]:
-        """Cells of a function of column sums of some (conversations, …), whose last axis are the cells.
+        """Cells of a function of sums over conversations, of some (conversations, …).
 
-        `support` (conversations, cells) is above 0 where a conversation has a part in the cell. Under two conversations
-        (participants) there is no interval.
+        `support` is above 0 where a conversation has a part in the cell. Under two units there is no interval.
         """
+        sums, support = [part.reshape(len(part), -1) for part in sums], support.reshape(len(support), -1)
         grouped = sums if self.clusters is None else [bootstrap.sum_by_cluster(part, self.clusters) for part in sums]
         weights = self.weights.astype(np.float64, copy=False)
         low, high = bootstrap.percentile_interval(function(*(weights @ part for part in grouped)), self.settings.level)
@@ -130,7 +132,7 @@ class View(Sampling):
         ]
 
     def totals(self, id: str, values: Floats, meaning: str = "") -> Filled:
-        """The sum of each column of counts, which epochs make fractions."""
+        """The sum of each column of counts."""
         return counts(id, [round(float(total)) for total in values.sum(axis=0)], meaning=meaning)
 
     def heatmap(self, label: str, title: str, axis: str) -> Chart:
@@ -149,8 +151,11 @@ class View(Sampling):
         """ "60 conversations of 12 participants, 4 models, 300 turns", for captions."""
         return f"{self.sample}, {verdicts.counted(len(self.study.turns), 'turn')}"
 
-    def how(self, over: str = "") -> str:
-        """How intervals, and p corrected `over` so many tests, were made."""
+    def how(self, over: str = "", tests: Iterable[Cell] | None = None, plural: str = "") -> str:
+        """How intervals, and p corrected `over` so many tests, were made; of `tests`, their number is written too."""
+        if tests is not None:
+            number = sum(cell.p is not None for cell in tests)
+            over = verdicts.counted(number, over, plural) if number else ""
         return f"{verdicts.tested_text(self.settings, over) if over else verdicts.intervals_text(self.settings)}."
 
     def reach(self, tests: int) -> tuple[str, ...]:
@@ -190,10 +195,8 @@ def column_means(values: Floats) -> Floats:
 def level_over_models(values: Floats) -> Floats:
     """Each row's mean over the models as if each of them had it: (rows,) from (rows, models); NaN without any.
 
-    A row that a good model lacks is not a hard row, so where rows are compared with each other the plain mean would
-    take who answered for how well. Least squares of row + model, the models' parts adding up to 0; without gaps it is
-    the plain mean. Models that share no row, even through others, cannot be set against each other: their rows keep
-    the mean as it is.
+    A row that a good model lacks is not a hard row. Least squares of row + model, the models' parts adding up to 0;
+    without gaps it is the plain mean. Models that share no row, even through others, keep it.
     """
     defined = ~np.isnan(values)
     share = defined / np.maximum(defined.sum(axis=1, keepdims=True), 1)
@@ -217,37 +220,25 @@ def coverage_text(values: Floats) -> tuple[str, ...]:
 def pairwise_right(study: ScoreTable) -> tuple[tuple[str, ...], Floats, Floats]:
     """Pairwise question ids, and how many of their comparisons were right and counted: (turns, questions, models).
 
-    Comparisons without a winner do not count; not answered is wrong; a turn that was not measured counts nothing.
-    Epochs are averaged.
+    Those without a winner and turns that were not measured do not count; not answered is wrong. Epochs are averaged.
     """
-    truths = [None if truth is None else truth["turns"] for truth in study.truths()]
-    asked = {str(c[0]) for turns in truths for turn in turns or () for c in turn["comparisons"] if c[3] is not None}
-    names = tuple(sorted(asked, key=lambda name: (len(name), name)))
-    right, counted = (np.zeros((len(study.turns), len(names), len(study.groups))) for _ in range(2))
-    wins: list[list[tuple[int, int, str]]] = []
+    truths, wins = study.truths(), []
     for turn in study.turns:
-        turns = truths[turn.conversation] or ()
-        comparisons = turns[turn.position - 1]["comparisons"] if turns else ()
-        wins.append([(i, names.index(str(c[0])), c[3]) for i, c in enumerate(comparisons) if c[3]])
-    for model, group in enumerate(study.groups):
-        letters: dict[tuple[int, int], list[str]] = defaultdict(list)
-        for row, conversation in enumerate(study.ids):
-            for entry in study.entries.get((group.key, conversation), ()):
-                for answered in entry["turns"]:
-                    if (text := answered.get("answers", {}).get("pairwise")) is not None:
-                        letters[row, answered["turnNumber"]].append(text)
-        for row, turn in enumerate(study.turns):
-            given = letters.get((turn.conversation, turn.number), ())
-            for text in given:
-                for index, question, winner in wins[row]:
-                    right[row, question, model] += (text[index : index + 1] == winner) / len(given)
-                    counted[row, question, model] += 1 / len(given)
-    return names, right, counted
-
-
-def estimate_rates(sampling: Sampling, above: Floats, below: Floats) -> Estimates:
-    """Σ above / Σ below of each column of (conversations, columns) with its interval; n counts conversations."""
-    return bootstrap.estimate_ratios(above, below, sampling.resampling)
+        truth = truths[turn.conversation]
+        comparisons = () if truth is None else truth["turns"][turn.position - 1]["comparisons"]
+        wins.append([(i, str(question), winner) for i, (question, *_, winner) in enumerate(comparisons) if winner])
+    names = sorted({question for turn in wins for _, question, _ in turn}, key=lambda name: (len(name), name))
+    at, shares = list[tuple[int, int, int]](), list[tuple[float, float]]()
+    for (model, group), (row, turn) in product(enumerate(study.groups), enumerate(study.turns)):
+        entries = study.entries.get((group.key, study.ids[turn.conversation]), ())
+        answered = [of.get("answers", {}) for e in entries for of in e["turns"] if of["turnNumber"] == turn.number]
+        given = [text for of in answered if (text := of.get("pairwise")) is not None]
+        for text, (index, question, winner) in product(given, wins[row]):
+            at.append((row, names.index(question), model))
+            shares.append(((text[index : index + 1] == winner) / len(given), 1 / len(given)))
+    sums = np.zeros((len(wins), len(names), len(study.groups), 2))
+    np.add.at(sums, tuple(np.array(at, dtype=np.intp).reshape(-1, 3).T), np.array(shares).reshape(-1, 2))
+    return tuple(names), sums[..., 0], sums[..., 1]
 
 
 def in_rows(cells: Sequence[Cell], width: int) -> list[list[Cell]]:
@@ -265,64 +256,30 @@ def group_contrast(
     asked: Mask,
     name: str,
     settings: Settings,
-    *,
     family: int | None = None,
-) -> GroupContrast:
+) -> tuple[GroupContrast, list[Cell]]:
     """Each column's mean inside the group minus that over the other conversations asked; participants move as a whole.
 
-    `values` is (conversations, columns); `asked` are the conversations that count at all. Where every participant has
-    one conversation, conversations are the units. `family`: how many tests are corrected together, where these are not
-    the columns. Undefined (NaN) where a side is empty.
+    `values` is (conversations, columns); `asked` are the conversations that count at all. `family`: how many tests are
+    corrected together, where these are not the columns. NaN where a side is empty. With a cell for each column, not yet
+    corrected; small where either side has too few conversations or participants.
     """
     people = np.unique(study.clusters[asked], return_inverse=True)[1].astype(np.intp)
-    single = len(people) == (int(people.max()) + 1 if len(people) else 0)
-    return group_difference(
-        values[asked],
-        inside[asked],
-        clusters=None if single else people,
-        rng=settings.rng(name),
-        resamples=settings.resamples,
-        tests=family,
-        level=settings.level,
-        alpha=settings.alpha,
-        power=settings.power,
+    single = len(np.unique(people)) == len(people)  # then conversations are the units
+    how: dict[str, Any] = {"clusters": None if single else people, "tests": family, **settings.of_tests}
+    found = group_difference(values[asked], inside[asked], rng=settings.rng(name), **how)
+    small = beyond_reach(found.least, settings, together=False)
+    for side in (inside & asked, ~inside & asked):
+        small = small | too_few(np.where(side[:, None], values, np.nan), study.clusters, settings)
+    units = np.minimum(found.clusters_in, found.clusters_out)
+    return found, cells_of(
+        found.estimate, found.low, found.high, found.n_in + found.n_out, small, p=found.p, units=units
     )
-
-
-def contrast_cells(
-    study: ScoreTable,
-    contrast: GroupContrast,
-    values: Floats,
-    inside: Mask,
-    asked: Mask,
-    settings: Settings,
-    corrected: Floats,
-    drills: Sequence[Drill | None] | None = None,
-) -> list[Cell]:
-    """A cell for each column's difference; small where either side has too few conversations or participants."""
-    beyond = beyond_reach(contrast.least, settings, together=False)
-    people = np.minimum(contrast.clusters_in, contrast.clusters_out)
-    return [
-        cell_of(
-            contrast.estimate[i],
-            contrast.low[i],
-            contrast.high[i],
-            n=int(contrast.n_in[i] + contrast.n_out[i]),
-            p=known(contrast.p[i]),
-            p_corrected=known(corrected[i]),
-            small=bool(contrast.n_in[i] + contrast.n_out[i])
-            and (beyond[i] or any(is_small(study, values[:, i], side & asked, settings) for side in (inside, ~inside))),
-            mark=mark_of(contrast.estimate[i], contrast.low[i], int(people[i])),
-            drill=drills[i] if drills else None,
-        )
-        for i in range(values.shape[1])
-    ]
 
 
 def is_small(study: ScoreTable, column: Floats, chosen: Mask, settings: Settings) -> bool:
     """Whether the chosen conversations in which a column is defined are too few, or of a single participant."""
-    there = chosen & ~np.isnan(column)
-    return bool(there.sum() < settings.small or len(np.unique(study.clusters[there])) < 2)
+    return bool(too_few(np.where(chosen, column, np.nan)[:, None], study.clusters, settings)[0])
 
 
 # Words and drills

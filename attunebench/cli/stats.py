@@ -25,7 +25,6 @@ from attunebench.errors import UsageError
 from attunebench.text import printable
 
 if TYPE_CHECKING:
-    from attunebench.analyses.stats import Files
     from attunebench.analyses.table import Analysis, Table
     from attunebench.scores.table import ScoreTable
 
@@ -89,9 +88,9 @@ class _Places:
         self._folders = [folder.parent if folder is not None and folder.is_file() else folder for folder in named]
         self._gone: dict[Path, set[str]] = {}
 
-    def __call__(self, source: int, name: str) -> Files:
+    def __call__(self, source: int, name: str) -> str:
         """The place of a result file; a name that leads out of its folder is shown as it is."""
-        from attunebench.analyses.stats import Files, as_named
+        from attunebench.analyses.stats import as_named
 
         folder = self._folders[source]
         if folder is None:
@@ -103,7 +102,7 @@ class _Places:
                 return as_named(source, name)
             if not target.is_file():
                 self._gone.setdefault(folder, set()).add(name)
-            return Files(printable(str(path)))
+            return printable(str(path))
         except (OSError, ValueError):
             return as_named(source, name)
 

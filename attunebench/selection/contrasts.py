@@ -159,7 +159,7 @@ def _rows(
         return []
     study, values, masks = sides.study, np.column_stack(list(columns.values())), (sides.inside, ~sides.inside)
     everybody = np.ones(len(values), dtype=bool)
-    contrast = within.group_contrast(study, values, sides.inside, everybody, name, settings)
+    contrast, differences = within.group_contrast(study, values, sides.inside, everybody, name, settings)
     asked = np.array(
         [
             tested
@@ -172,12 +172,11 @@ def _rows(
     corrected = adjust(p, plain_correction(settings))
     alpha = settings.alpha / max(1, int((~np.isnan(p)).sum()))
     mde = minimum_detectable_effect(se, alpha=alpha, power=settings.power)
-    differences = within.contrast_cells(study, contrast, values, sides.inside, everybody, settings, corrected)
     means = [Sampling.of(sides.side(mask), settings).cells(values[mask]) for mask in masks]
     rows = []
     for i, (metric_id, names) in enumerate(columns):
         inside, outside = (replace(cells[i], n=cells[i].n or None) for cells in means)
-        difference = replace(differences[i], p=known(p[i]), n=None)
+        difference = replace(differences[i], p=known(p[i]), p_corrected=known(corrected[i]), n=None)
         difference = replace(difference, mark="differs" if claimed(difference, settings) else "")
         people = (sides.people(masks[0], values[:, i]), sides.people(masks[1], values[:, i]))
         rows.append(Row(metric_id, names, inside, outside, difference, people, float(least[i]), float(mde[i])))

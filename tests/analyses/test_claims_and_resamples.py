@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from plain_scores import plain_scores
 from planted import Plan, Skill, planted_scores
-from planted_studies import QUICK, cell_of, made, ranked, table_of
+from planted_studies import QUICK, cell_of, level, made, ranked, table_of
 
-from attunebench.analyses import Settings
+from attunebench.analyses import Cell, Settings
+from attunebench.analyses.verdicts import range_text, sentences
 from attunebench.comparison import compare, pairs
 from attunebench.scores.loading import score_table
 from attunebench.scores.table import ScoreTable
@@ -107,3 +108,16 @@ def test_five_models_cannot_be_found_related() -> None:
     meaning = next(c.meaning for c in table_of(analysis, "capabilities").columns if c.id == "verdict")
     assert "interval" in meaning
     assert "p is at most 0.05" in meaning
+
+
+def test_one_value_is_no_range_and_no_sentence_stands_twice() -> None:
+    a, b = ("a", Cell(0.25)), ("b", Cell(0.5))
+    assert ["", "0.250 (a)", "between 0.250 (a) and 0.500 (b)"] == [range_text(of) for of in ([], [a], [b, a])]
+    assert "Too few. No." == sentences("Too few.", "", "No.", "Too few.")
+
+
+def test_captions_say_over_how_many_tests_p_is_corrected() -> None:
+    table = table_of(made("turn-drift", level(), FEW), "summary")
+    tests = sum(cell.p is not None for row in table.rows for cell in row[6:7])
+    assert tests
+    assert f"{tests} transitions" in table.caption

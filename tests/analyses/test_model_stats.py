@@ -15,7 +15,7 @@ from planted_studies import table_of
 from result_factory import noisy_result
 
 from attunebench.analyses import Analysis, Cell, Settings, Table
-from attunebench.analyses.stats import Files, model_stats
+from attunebench.analyses.stats import model_stats
 from attunebench.conversations.reading import read_conversation
 from attunebench.errors import UsageError
 from attunebench.metrics.registry import REGISTRY, cards_of
@@ -159,15 +159,14 @@ def test_of_other_metrics_one_conversation_stands_at_each_end_and_where_all_are_
 def test_the_file_of_a_conversation_is_asked_for_by_its_name_and_further_runs_are_counted() -> None:
     asked = []
 
-    def locate(source: int, name: str) -> Files:
+    def locate(source: int, name: str) -> str:
         asked.append((source, name))
-        return Files(f"here/{name}", f"file:///here/{name}")
+        return f"here/{name}"
 
     table = table_of(model_stats(score_table(scores()), Settings(), ["noisy"], locate)[1], "extremes")
     files = {row[4].value: row[6] for row in table.rows}
     names = {entry["conversationId"]: entry["source_file"] for entry in reversed(entries())}
     assert {f"here/{names[talk]}" for talk in files} == {cell.value for cell in files.values()}
-    assert all(cell.link == f"file:///{cell.value}" for cell in files.values())
     assert {(0, name) for name in names.values()} >= set(asked)
     twice = _scores()["ground_truth"][9]["conversationId"]
     assert all(("and 1 more" if talk == twice else "") == cell.mark for talk, cell in files.items())
@@ -222,7 +221,7 @@ def test_rates_of_calls_are_sums_over_sums_and_those_of_score() -> None:
 
 
 def test_who_answered_is_counted_over_results() -> None:
-    rows = [tuple(cell.value for cell in row) for row in table_of(noisy(), "served").rows]
+    rows = [tuple(cell.value for cell in row) for row in table_of(noisy(), "provenance").rows][:3]
     third = sum(1 for index in range(4, COUNT) if index % 3 == 0)
     assert [
         ("model", COUNT - 4 - third, "noisy-v2"),

@@ -15,7 +15,7 @@ from planted_studies import cell_of, covers, level, made, table_of
 from planted_within import DEFICIT, changed, turns_scores, turns_study
 
 from attunebench.analyses import Analysis, Settings
-from attunebench.analyses.recovery import after_means
+from attunebench.analyses.mood_path import after_means
 from attunebench.analyses.sampling import claimed
 from attunebench.analyses.within import View
 from attunebench.constants import PANAS_POSITIVE
