@@ -41,7 +41,6 @@ class Asked:
 
     @property
     def model(self) -> str:
-        """The model that was asked for."""
         # Quotes inside strings are escaped, so this is a key; parsing the whole would cost more than all the rest.
         found = _MODEL.search(self.content)
         return found[1].decode(errors="replace") if found else ""

@@ -1,6 +1,6 @@
 """What each scenario of the self-test does to a run, and which fault meets which call: decided by hashes alone.
 
-A call's fate follows from the seed, the scenario and the call itself. Order of arrival, time and number of workers
+A call's faults follow from the seed, the scenario and the call itself. Order of arrival, time and number of workers
 have no say in it, so the same seed gives the same faults on any machine. Knows no socket and no process.
 """
 
@@ -9,105 +9,102 @@ from __future__ import annotations
 import hashlib
 import os
 import random
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from attunebench.selftest import faults
 from attunebench.selftest.answers import first_ask
+from attunebench.selftest.faults import FAULTS
 
-Event = Literal["", "kill", "interrupt", "no money", "dead call"]
-"""What a command meets: nothing; SIGKILL; SIGINT; a server that wants to be paid; one call that is always refused."""
+_LAST = ("odd", "for ever")
+"""Families of what a call gets again and again, once all else is over."""
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """One command of a scenario. `status`: how it has to end; `says`: words that its stderr has to hold.
+class End(NamedTuple):
+    """How a command ends that meets an event: its status, words that its stderr holds, and what the scenario proves."""
 
-    A signal and the end of the money come after a number of answers that is drawn. `may_end`: the command may be done
-    before.
-    """
+    status: int
+    words: str
+    proves: str
 
-    status: int = 0
-    says: str = ""
-    event: Event = ""
-    may_end: bool = False
+
+ENDS = {
+    "": End(0, "", "same predictions and scores, none lost, none asked twice"),
+    "kill": End(-9, "", "same predictions and scores, none lost, none twice but what was under way at a kill"),
+    "interrupt": End(130, "Interrupted", "what was under way is kept (exit 130); then the same, none asked twice"),
+    "no money": End(2, "no money", "stopped at once (exit 2); then the same, none lost, none asked twice"),
+    "dead call": End(1, "skipped", "its conversation skipped and not scored (exit 1); then the same, none lost"),
+}
+"""By event: none; SIGKILL; SIGINT; a server that wants to be paid; one call that is always refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What is done to a run: `done` and `proves` say it to the reader.
+    """What is done to a run: `done` says it to the reader.
 
-    `faults` are families of faults, each with the odds that a call meets one of it; `for_ever` the odds that a
-    call is never answered usably; `odd` those that a good answer comes in an unusual shape. A `picky` server takes no
-    schema, no temperature, no `max_tokens` and no system role. `models` run into the folder at the same time, each by a
-    process of its own. An event comes `margin` answers before the end: so many are on their way beside it.
+    `faults` are families of faults, each with the odds that a call meets one of it. A `picky` server takes no schema,
+    no temperature, no `max_tokens` and no system role. `models` run into the folder at the same time, each by a process
+    of its own. Each of `events` meets one command, and after the last one the command runs to its end. A signal or the
+    end of the money comes after a number of answers that is drawn, at the latest `margin` before the last answer: so
+    many are on their way beside it. Without a margin the command may be done before.
     """
 
     name: str
     done: str
     faults: tuple[tuple[str, float], ...] = ()
-    for_ever: float = 0.0
-    odd: float = 0.0
     picky: bool = False
     judged: bool = False
     call_timeout: float | None = None
     models: int = 1
-    phases: tuple[Phase, ...] = (Phase(),)
+    events: tuple[str, ...] = ()
     margin: int = 20
-    proves: str = "same predictions and scores, none lost, none asked twice"
+
+    @property
+    def phases(self) -> tuple[str, ...]:
+        """The event of each command."""
+        return (*self.events, "")
 
     @property
     def kills(self) -> int:
         """Commands that are killed."""
-        return sum(phase.event == "kill" for phase in self.phases)
+        return self.events.count("kill")
+
+    @property
+    def proves(self) -> str:
+        """What holds where nothing is found, in words."""
+        if any(family == "for ever" for family, _ in self.faults):
+            return "just these calls' items are not answered, every n is the same"
+        return ENDS[self.phases[0]].proves
 
     @property
     def mended(self) -> bool:
         """Whether answers are cut or broken, so that some are asked for again or read out of a repaired text."""
-        return self.for_ever > 0 or any(family in faults.MODEL for family, _ in self.faults)
+        return any(family in ("truncated", "unusable", "model", "for ever") for family, _ in self.faults)
 
     @property
     def counted(self) -> bool:
         """Whether the number of requests is the same each time: not where calls are lost under way, or feel out what
         a server takes."""
-        return not self.picky and not any(phase.event for phase in self.phases)
-
-
-class Fate(NamedTuple):
-    """What one call meets: `faults` one after the other, then `for_ever` (or good answers, in an `odd` shape)."""
-
-    faults: tuple[str, ...]
-    for_ever: str | None
-    odd: str | None
+        return not self.picky and not self.events
 
 
 def call_key(model: str, prompt: str) -> str:
-    """Names a call by what it asks, the same for each of its re-prompts."""
-    return _digest(model, first_ask(prompt))
+    """Names a call by what it asks, the same for each of its re-prompts and for any draft that a judge is shown."""
+    return _digest(model, first_ask(prompt).partition("\n<draft")[0].rstrip())
 
 
 def request_key(model: str, prompt: str, max_tokens: int) -> str:
-    """Names one request of a call: what is paid for once."""
-    return _digest(model, prompt, str(max_tokens))
+    """Names one request, what is paid for once: the key of its call, "-" and what else tells it from others."""
+    return f"{call_key(model, prompt)}-{_digest(prompt, str(max_tokens))}"
 
 
-def form_key(prompt: str) -> str:
-    """Names what a prompt wants: its first ask, without the draft that a judge is shown."""
-    return _digest(first_ask(prompt).partition("\n<draft")[0].rstrip())
-
-
-def fate(scenario: Scenario, seed: int, call: str) -> Fate:
-    """What the call of this key meets."""
-    families: dict[str, Iterable[str]] = {**faults.LINE, **faults.MODEL}
+def fate(scenario: Scenario, seed: int, call: str) -> tuple[str, ...]:
+    """The names of the faults that the call of this key meets, one after the other; the last one, "" where its answer
+    is good, for ever."""
     rng = random.Random(f"{seed} {scenario.name} {call}")
-    met = [rng.choice(tuple(families[family])) for family, odds in scenario.faults if rng.random() < odds]
+    met = [(family, rng.choice(tuple(FAULTS[family]))) for family, odds in scenario.faults if rng.random() < odds]
     rng.shuffle(met)
-    return Fate(
-        tuple(met),
-        for_ever=rng.choice(tuple(faults.FOR_EVER)) if rng.random() < scenario.for_ever else None,
-        odd=rng.choice(tuple(faults.ODD)) if rng.random() < scenario.odd else None,
-    )
+    last = next((name for family, name in met if family in _LAST), "")
+    return (*(name for family, name in met if family not in _LAST), last)
 
 
 def strikes(scenario: Scenario, seed: int, calls: int) -> list[int]:
@@ -116,7 +113,7 @@ def strikes(scenario: Scenario, seed: int, calls: int) -> list[int]:
     Even the last one comes before a run of so many calls is over.
     """
     rng = random.Random(f"{seed} {scenario.name} strikes")
-    struck = [phase.event not in ("", "dead call") for phase in scenario.phases]
+    struck = [event not in ("", "dead call") for event in scenario.phases]
     most = max(1, calls // max(1, sum(struck)) - scenario.margin)
     return [rng.randrange(most) if strike else 0 for strike in struck]
 
@@ -125,21 +122,14 @@ def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:20]
 
 
-_KILLED = "same predictions and scores, none lost, none twice but what was under way at a kill"
-_KILL, _AGAIN = Phase(status=-9, event="kill"), Phase()
 UNDISTURBED = Scenario("undisturbed", "nothing")
 """What all others are compared with."""
-ONE_KILL = Scenario(
-    "one kill",
-    "kill -9 at any point, then the same command",
-    judged=True,
-    phases=(Phase(status=-9, event="kill", may_end=True), _AGAIN),
-    margin=0,
-    proves=_KILLED,
-)
+ONE_KILL = Scenario("one kill", "kill -9 at any point, then the same command", judged=True, events=("kill",), margin=0)
 """For small runs and many seeds."""
+_RARE = (("bare", 0.02), ("slow", 0.02))
+_STORM = (("rate", 0.5), ("rate", 0.3), ("bare", 0.03))
 _SCENARIOS = (
-    Scenario("calm", "nothing; answers in every shape that servers give them", odd=0.9),
+    Scenario("calm", "nothing; answers in every shape that servers give them", (("odd", 0.9),)),
     Scenario(
         "limits", "a storm of 429, with and without a time to wait", (("rate", 0.5), ("rate", 0.3), ("bare", 0.03))
     ),
@@ -149,68 +139,22 @@ _SCENARIOS = (
     Scenario("slow", "answers that drip, stall or never come", (("slow", 0.06),), call_timeout=3.0),
     Scenario("truncation", "answers cut at the limit of tokens", (("truncated", 0.4),)),
     Scenario("nonsense", "prose, broken JSON, empty answers", (("unusable", 0.4), ("unusable", 0.2))),
-    Scenario(
-        "stubborn",
-        "some calls are never answered usably",
-        for_ever=0.15,
-        proves="just these calls' items are not answered, every n is the same",
-    ),
+    Scenario("stubborn", "some calls are never answered usably", (("for ever", 0.15),)),
     Scenario("picky", "schema, temperature, max_tokens and system role refused", picky=True, judged=True),
-    Scenario(
-        "two at once",
-        "two models run into one folder together",
-        models=2,
-        proves="both the same, none lost, none asked twice",
-    ),
-    Scenario(
-        "money",
-        "402 in the middle, then topped up",
-        phases=(Phase(status=2, says="no money", event="no money"), _AGAIN),
-        proves="stopped at once (exit 2); then the same, none lost, none asked twice",
-    ),
-    Scenario(
-        "dead call",
-        "one call refused for ever, then healed",
-        phases=(Phase(status=1, says="skipped", event="dead call"), _AGAIN),
-        proves="its conversation skipped and not scored (exit 1); then the same, none lost",
-    ),
-    Scenario(
-        "Ctrl-C",
-        "interrupted once, then the same command",
-        judged=True,
-        phases=(Phase(status=130, says="Interrupted", event="interrupt"), _AGAIN),
-        proves="what was under way is kept (exit 130); then the same, none asked twice",
-    ),
-    Scenario(
-        "kills",
-        "kill -9, each time the same command again",
-        judged=True,
-        phases=(_KILL,) * 6 + (_AGAIN,),
-        proves=_KILLED,
-    ),
+    Scenario("two at once", "two models run into one folder together", models=2),
+    Scenario("money", "402 in the middle, then topped up", events=("no money",)),
+    Scenario("dead call", "one call refused for ever, then healed", events=("dead call",)),
+    Scenario("Ctrl-C", "interrupted once, then the same command", judged=True, events=("interrupt",)),
+    Scenario("kills", "kill -9, each time the same command again", judged=True, events=("kill",) * 6),
     Scenario(
         "everything",
         "all of these faults, and kill -9",
-        (
-            ("rate", 0.1),
-            ("bare", 0.02),
-            ("cut", 0.1),
-            ("slow", 0.02),
-            ("bodies", 0.1),
-            ("statuses", 0.1),
-            ("model", 0.1),
-        ),
-        odd=0.3,
+        (*((family, 0.1) for family in ("rate", "cut", "bodies", "statuses", "model")), *_RARE, ("odd", 0.3)),
         judged=True,
         call_timeout=3.0,
-        phases=(_KILL,) * 3 + (_AGAIN,),
-        proves=_KILLED,
+        events=("kill",) * 3,
     ),
 )
-SCENARIOS = {
-    each.name: each
-    for each in _SCENARIOS
-    # Where a process cannot be struck by signals, these scenarios have nothing to say.
-    if os.name == "posix" or not any(phase.event for phase in each.phases)
-}
+# Where a process cannot be struck by signals, scenarios with events have nothing to say.
+SCENARIOS = {each.name: each for each in _SCENARIOS if os.name == "posix" or not each.events}
 """In the order in which they are shown."""
