@@ -103,20 +103,13 @@ def predict_profiles(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileScores:
-    """The analysis of a model's predictions, and sentences on those that could not be scored (it has them too)."""
-
-    analysis: Analysis
-    not_scored: tuple[str, ...] = ()
-
-
 def score_profiles(
     folder: Path, conversations: Sequence[Conversation], provider: str, model: str, settings: Settings | None = None
-) -> ProfileScores:
+) -> tuple[Analysis, tuple[str, ...]]:
     """Score the predictions of a model in a folder against the profiles of these conversations.
 
-    `settings`: seed, resamples, level, small … of the statistics. Raises DataError where the folder has none of them.
+    Gives the analysis, and sentences on predictions that could not be scored (the analysis has them too). `settings`:
+    seed, resamples, level, small … of the statistics. Raises DataError where the folder has no predictions of the model.
     """
     traits = traits_of(conversations)
     answers, not_scored = _read_predictions(folder, provider, model, traits)
@@ -139,7 +132,7 @@ def score_profiles(
         warnings=warnings,
         notes=asrs_note(conversations),
     )
-    return ProfileScores(analysis, tuple(not_scored))
+    return analysis, tuple(not_scored)
 
 
 def _read_predictions(

@@ -27,14 +27,13 @@ trait that is missing was not answered."""
 class Item(NamedTuple):
     """One thing that is right or wrong. Arrays have an entry for each row, NaN where there is no truth.
 
-    `classes`: which of the possible truths a row has. `right`: 1 or 0. `base`: the chance that the most frequent truth
+    `right`: 1 or 0. `base`: the chance that the most frequent truth
     of the other participants is right. `answered` and `declined`: 1 or 0; what is neither was not answered. `part`:
     one of the groups of another item, answered with it.
     """
 
     id: str
     label: str
-    classes: tuple[Hashable | None, ...]
     right: Floats
     base: Floats
     answered: Floats
@@ -148,16 +147,23 @@ def _mapped(values: list[Any], read: Callable[[Any], Hashable]) -> list[Any]:
 
 
 def _item(trait: Trait, part: str, label: str, truths: list[Any], given: list[Any], people: Labels) -> Item:
-    known = np.array([truth is not None for truth in truths], dtype=bool)
-    declined = [said == CANNOT_TELL for said in given]
-    answered = [said is not None and said != CANNOT_TELL for said in given]
-    right = [has and _is_right(truth, said) for truth, said, has in zip(truths, given, answered, strict=True)]
-    of_right, of_answered, of_declined = (
-        np.where(known, np.array(flags, dtype=np.float64), np.nan) for flags in (right, answered, declined)
+    """Flags by row: NaN where there is no truth."""
+    rows = list(zip(truths, given, strict=True))
+    declined = [np.nan if truth is None else float(said == CANNOT_TELL) for truth, said in rows]
+    answered = [np.nan if truth is None else float(said not in (None, CANNOT_TELL)) for truth, said in rows]
+    right = [
+        float(_is_right(truth, said)) if has == 1 else has for (truth, said), has in zip(rows, answered, strict=True)
+    ]
+    return Item(
+        id=trait.id + part,
+        label=trait.label + label,
+        right=np.array(right),
+        base=base_right(truths, people),
+        answered=np.array(answered),
+        declined=np.array(declined),
+        screener=trait.screener,
+        part=bool(part),
     )
-    base = base_right(truths, people)
-    name = (trait.id + part, trait.label + label)
-    return Item(*name, tuple(truths), of_right, base, of_answered, of_declined, trait.screener, bool(part))
 
 
 def _is_right(truth: Any, said: Any) -> bool:

@@ -19,7 +19,7 @@ Judged = Sequence[tuple[str, BinaryJudgement]]
 
 
 def binary(data: Data) -> Analysis:
-    """Base rates of the binary questions, per question and category, and all answers."""
+    """Base rates of the binary questions, per question and category."""
     judged: dict[str, list[tuple[str, BinaryJudgement]]] = {question: [] for question in data.codebook.binary}
     for person, turn in data.turns:
         for judgement in turn.judgements:
@@ -40,7 +40,7 @@ def binary(data: Data) -> Analysis:
         "Binary questions",
         "How often did replies do what was asked about, and how often would people have wanted it?",
         shows=f"{n:,} judgements of {counted(asked, 'question')}.{_widest_gap(questions)}",
-        tables=(questions, _by_category(data, judged), _all_answers(judged)),
+        tables=(questions, _by_category(data, judged)),
         cannot="What people would have wanted is what they said after the reply had been given.",
     )
 
@@ -80,26 +80,6 @@ def _by_category(data: Data, judged: Mapping[str, Judged]) -> Table:
     )
 
 
-def _all_answers(judged: Mapping[str, Judged]) -> Table:
-    return table(
-        "answers",
-        "All answers by question",
-        words("question", judged, "ID"),
-        counts("judged", map(len, judged.values()), "Judged turns"),
-        *(
-            counts(
-                f"{side}_{name}",
-                (sum(getattr(j, side) == answer for _, j in judgements) for judgements in judged.values()),
-                f"{short} {name}",
-            )
-            for side, short in (("observed", "Obs."), ("preferred", "Pref."))
-            for answer, name in (("yes", "yes"), ("no", "no"), ("na", "na"), (None, "open"))
-        ),
-        caption="Obs.: observed, pref.: preferred. “na”: the question does not apply. “open”: no truth, in no "
-        "denominator.",
-    )
-
-
 def _widest_gap(questions: Table) -> str:
     """The widest gap among the questions that were judged often enough to say so."""
     gaps = [(row[0].value, row[-1].value, row[-1].n or 0) for row in questions.rows]
@@ -118,7 +98,7 @@ Made = Sequence[tuple[str, Comparison]]
 
 
 def pairwise(data: Data) -> Analysis:
-    """Win shares of the replies by question and by pair, and the balance of the letters."""
+    """Win shares of the replies by question and by pair."""
     made = [(person, comparison) for person, turn in data.turns for comparison in turn.comparisons]
     shares = {variant: _wins(variant, made).value for variant in REPLY_VARIANTS}
     known = {variant: value for variant, value in shares.items() if isinstance(value, float)}
@@ -133,7 +113,7 @@ def pairwise(data: Data) -> Analysis:
             if best is not None
             else ""
         ),
-        tables=(_wins_by_question(data, made), _wins_by_pair(made), _letters(made)),
+        tables=(_wins_by_question(data, made), _wins_by_pair(made)),
     )
 
 
@@ -184,24 +164,4 @@ def _wins_by_pair(made: Made) -> Table:
         column("all", wins(made), "All questions", "share", digits=2),
         column("general", wins(general), "General preference", "share", digits=2),
         caption=f"Share of the decided comparisons of the two that the first one wins, with n; {WILSON}.",
-    )
-
-
-def _letters(made: Made) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for variant in REPLY_VARIANTS:
-        on_a, on_b = [one for one in made if one[1].a == variant], [one for one in made if one[1].b == variant]
-        place = share((person, c.a == variant) for person, c in (*on_a, *on_b))
-        rows.append((Cell(_VARIANT[variant]), place, _wins(variant, on_a), _wins(variant, on_b)))
-    either = [share((p, c.winner == letter) for p, c in made if c.winner is not None) for letter in ("A", "B")]
-    rows.append((Cell("whichever it is"), Cell(None), *either))
-    return table(
-        "letters",
-        "Balance of the letters",
-        words("variant", label="Reply"),
-        column("on_a", (), "Stands on A", "share", digits=2),
-        column("wins_on_a", (), "Wins on A", "share", digits=2),
-        column("wins_on_b", (), "Wins on B", "share", digits=2),
-        rows=rows,
-        caption=f"“Stands on A”: of all comparisons it is in; near 0.5 a letter tells nothing. {WILSON}.",
     )

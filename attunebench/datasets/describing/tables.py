@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -150,14 +150,15 @@ def share(answers: Iterable[tuple[str, bool]]) -> Cell:
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """One thing that is told or answered: what `read` gives of a conversation; `order` has the values to show first.
+    """One thing that is told or answered: the text or texts that `read` gives of a conversation; `order` has the values
+    to show first.
 
     `closed`: the values are a list that everybody knows, and not what somebody wrote. `single`: a person has one value;
     several are all counted and noted. `among`: the conversations to look at.
     """
 
     label: str
-    read: Callable[[Conversation], Iterable[str]]
+    read: Callable[[Conversation], Any]
     order: Sequence[str] = ()
     closed: bool = False
     single: bool = False
@@ -212,7 +213,7 @@ def facet_table(
 def _lines(data: Data, facet: Facet, of: str) -> tuple[list[_Line], int]:
     """The values of a facet, and how many participants have several. Letter case and blanks do not matter."""
     told = [
-        (person_of(c), {fold(value): shown(value) for value in facet.read(c) if shown(value)})
+        (person_of(c), {fold(text): text for text in texts_of(facet.read(c))})
         for c in data.conversations
         if facet.among(c)
     ]
@@ -250,6 +251,12 @@ def _rows(lines: Sequence[_Line], facet: Facet, of: str, mask_below: int) -> Ite
     if unnamed:
         what = "answer" if unnamed == len(lines) else "further answer"
         yield (Cell(f"({counted(unnamed, what)})"), *nothing)
+
+
+def texts_of(value: Any) -> tuple[str, ...]:
+    """The texts that a file gives, one or a list of them, as they may be shown; () where it gives none."""
+    given = value if isinstance(value, (list, tuple)) else (value,)
+    return tuple(text for one in given if isinstance(one, str) and (text := shown(one)))
 
 
 def fold(value: str) -> str:
