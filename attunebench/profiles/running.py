@@ -109,7 +109,7 @@ def score_profiles(
     """Score the predictions of a model in a folder against the profiles of these conversations.
 
     Gives the analysis, and sentences on predictions that could not be scored (the analysis has them too). `settings`:
-    seed, resamples, level, small … of the statistics. Raises DataError where the folder has no predictions of the model.
+    seed, resamples, level, small … of the statistics. Raises DataError where the folder has none of the model.
     """
     traits = traits_of(conversations)
     answers, not_scored = _read_predictions(folder, provider, model, traits)

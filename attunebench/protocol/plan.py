@@ -30,7 +30,7 @@ from attunebench.protocol.calls import (
 )
 from attunebench.protocol.candidates import askable_comparisons, reply_assignment
 from attunebench.protocol.modes import is_omniscient, is_verbose
-from attunebench.protocol.schemas import schema_for
+from attunebench.protocol.schemas import BINARY_MAPS, JUDGE_MAP, schema_for
 
 PROFILE_TEMPLATES = ("profile_prediction/system", "profile_prediction/task", "reask", "transcript", "turn")
 """What the prompts of `plan_profile` are made of."""
@@ -45,9 +45,15 @@ def plan_calls(
     panas_strategy: PanasStrategy = "absolute",
     judge_scale: JudgeScale = JUDGE_SCALE,
 ) -> Iterator[Call]:
-    """The calls of many conversations, mode by mode within each. Raises UsageError before the first call."""
-    for mode in modes:
-        _check(mode, panas_strategy)
+    """The calls of many conversations, mode by mode within each. UsageError, before the first call, for a blind
+    strategy with an omniscient mode, which would show what that strategy hides."""
+    for mode in filter(is_omniscient, modes):
+        if panas_strategy in BLIND:
+            seeing = "delta" if panas_strategy in CHANGES else "absolute"
+            raise UsageError(
+                f"The PANAS strategy {panas_strategy} hides the mood before the conversation, which the mode {mode} "
+                f"shows; choose {seeing}, or a mode without background."
+            )
     return (
         call
         for conversation in conversations
@@ -69,10 +75,12 @@ def plan_conversation(
 
     Left out: `binary_hp` of a turn without applicable questions, `pairwise` of a turn without comparisons that can be
     asked (both replies have a text), judges on the relative scale of a turn that has neither a reference nor questions.
-    Raises UsageError for a blind strategy with an omniscient mode, which would show what that strategy hides.
+    Raises what `plan_calls` raises.
     """
-    _check(mode, panas_strategy)
-    return tuple(_calls(conversation, mode, codebook, judges, panas_strategy, judge_scale))
+    planned = plan_calls(
+        [conversation], [mode], codebook, judges=judges, panas_strategy=panas_strategy, judge_scale=judge_scale
+    )
+    return tuple(planned)
 
 
 def plan_profile(conversation: Conversation, codebook: Codebook, traits: tuple[Trait, ...] = TRAITS) -> Call:
@@ -145,31 +153,23 @@ def show_prompt(
     where the conversation has no such turn, or where the turn takes no such call (no applicable questions, say).
     """
     numbers = [entry.number for entry in conversation.turns]
-    if kind not in ("post", "profile") and turn not in numbers:
+    if kind in ("post", "profile"):
+        turn = 0
+    elif turn not in numbers:
         asked = "A turn must be named" if turn is None else f"There is no turn {turn} in {conversation.conversation_id}"
         raise UsageError(f"{asked}; its turns are {', '.join(map(str, numbers))}.")
-    number = 0 if kind in ("post", "profile") else turn
     if kind == "profile":
         planned: tuple[Call, ...] = (plan_profile(conversation, codebook),)
     else:
         planned = plan_conversation(
             conversation, mode, codebook, judges=1, panas_strategy=panas_strategy, judge_scale=judge_scale
         )
-    call = next((call for call in planned if call.kind == kind and call.turn == number), None)
+    call = next((call for call in planned if call.kind == kind and call.turn == turn), None)
     if call is None:
         raise UsageError(f"Turn {turn} of {conversation.conversation_id} has nothing for {kind} to ask.")
     if call.slot is not None:
         call = with_draft(call, draft)
     return "\n".join(f"=== {message.role} ===\n{message.content}" for message in call.messages) + "\n"
-
-
-def _check(mode: Mode, panas_strategy: PanasStrategy) -> None:
-    if panas_strategy in BLIND and is_omniscient(mode):
-        seeing = "delta" if panas_strategy in CHANGES else "absolute"
-        raise UsageError(
-            f"The PANAS strategy {panas_strategy} hides the mood before the conversation, which the mode {mode} shows; "
-            f"choose {seeing}, or a mode without background."
-        )
 
 
 def _calls(
@@ -185,7 +185,9 @@ def _calls(
 
     for position, turn in enumerate(conversation.turns):
         before, after = (thread.until(position, replied=replied) for replied in (False, True))
-        observed, worded = (_questions(turn, codebook, observer=observer) for observer in (True, False))
+        asked_about = {i: codebook.binary.get(i) for i in turn.applicable_questions}
+        observed = {i: entry.observer_text if entry else i for i, entry in asked_about.items()}
+        worded = {i: entry.text if entry else i for i, entry in asked_about.items()}
         draft = call(turn, Asked("draft", verbose=verbose), before)
         yield draft
         # A judge rates the same way in every mode, or a difference between modes would be partly the judge's own.
@@ -199,7 +201,10 @@ def _calls(
         yield call(turn, Asked("review", questions=observed, verbose=verbose), after)
         if worded:
             yield call(turn, Asked("binary_hp", questions=worded, verbose=verbose), after)
-        if sides := _sides(conversation, turn):
+        assignment = reply_assignment(conversation, turn)
+        label = {variant: label for label, variant in assignment.reply_labels.items()}
+        sides = {i: (label[pair["A"]], label[pair["B"]]) for i, pair in assignment.pairwise_assignment.items()}
+        if sides:
             yield call(turn, Asked("pairwise", comparisons=sides, verbose=verbose), before)
     asked = Asked("post", panas=panas, verbose=verbose)
     seen = thread.until(len(conversation.turns) - 1, replied=True)
@@ -215,34 +220,14 @@ def _call(
     return Call(name, known_as, mode, number, asked.kind, shown, asked, schema_for(asked, codebook))
 
 
-def _questions(turn: Turn, codebook: Codebook, *, observer: bool) -> dict[str, str]:
-    known = codebook.binary
-    return {
-        i: i if i not in known else known[i].observer_text if observer else known[i].text
-        for i in turn.applicable_questions
-    }
-
-
-def _sides(conversation: Conversation, turn: Turn) -> dict[str, tuple[str, str]]:
-    """Index of a comparison → the labels behind A and B."""
-    assignment = reply_assignment(conversation, turn)
-    label = {variant: label for label, variant in assignment.reply_labels.items()}
-    return {i: (label[pair["A"]], label[pair["B"]]) for i, pair in assignment.pairwise_assignment.items()}
-
-
 def _readable(asked: Asked, missing: Sequence[str]) -> str:
     """`binary_om_assessment (B1, B13); emotion_tags`: a map of which nothing is there by its name alone."""
     groups: dict[str, list[str]] = {}
     for path in missing:
         group, _, item = path.rpartition(".")
         groups.setdefault(group or item, []).append(item if group else "")
-    sizes = {
-        "binary_om_assessment": len(asked.questions),
-        "binary_human_prediction": len(asked.questions),
-        "draft_binary_assessment": len(asked.questions),
-        "pairwise_selections": len(asked.comparisons),
-        PREDICTED_PROFILE: len(asked.traits),
-    }
+    sizes = dict.fromkeys((*BINARY_MAPS, JUDGE_MAP), len(asked.questions))
+    sizes |= {"pairwise_selections": len(asked.comparisons), PREDICTED_PROFILE: len(asked.traits)}
     return "; ".join(
         group if items == [""] or len(items) == sizes.get(group, 0) else f"{group} ({', '.join(items)})"
         for group, items in groups.items()
