@@ -1,8 +1,5 @@
-"""Looks at an installation and says what is fit for a run and what is not. Changes nothing.
-
-Owns the questions "what is installed", "is the data of the package there", "which keys would be found", "can results be
-written" and "does a server answer". A key's value is never part of a finding, nor is its length. Prints nothing.
-"""
+"""Looks at an installation and says what is fit for a run and what is not: what is installed, the package's data, keys,
+the output folder, a server. Changes and prints nothing. A key's value is never part of a finding, nor is its length."""
 
 from __future__ import annotations
 

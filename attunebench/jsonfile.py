@@ -1,8 +1,5 @@
-"""Reads one JSON file of a user's within bounds of size and depth, and says in one sentence why it could not.
-
-Owns encoding, size, depth and what Python's parser takes although it cannot be used (NaN, 1e999, half surrogates).
-Refuses to know what a file means. orjson reads what is beyond doubt; the standard library's parser all else.
-"""
+"""Reads one JSON file of a user's within bounds of size and depth, and says in one sentence why it could not. orjson
+reads what is beyond doubt; the standard library's parser all else (NaN, 1e999, half surrogates, doubled keys)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Which rules scores follow, and a scores.json of the released scorer, read with tolerance into the shape of ours.
-
-Owns the names under which its quantities, models and conversations may stand there. What it does not know is listed,
-what is out of its range is refused by name. Computes nothing but means over the conversations of the file.
-"""
+"""Which rules scores follow, and a scores.json of the released scorer, read with tolerance into the shape of ours. What
+it does not know is listed, what is out of its range is refused by name."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""A folder → its conversations in order, or a report of what is wrong with it. Owns finding files and what spans them.
-
-The rules of a single conversation are `reading`'s. Prints nothing and changes nothing.
-"""
+"""A folder → its conversations in order, or a report of what is wrong with it. The rules of a single conversation are
+`reading`'s. Prints nothing and changes nothing."""
 
 from __future__ import annotations
 

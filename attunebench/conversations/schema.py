@@ -1,7 +1,4 @@
-"""What a conversation is, once it has been read: frozen, normalised, and the same for every reader.
-
-Aliases, spellings and totals are settled while reading (see `reading.py`); nobody after it meets them again.
-"""
+"""What a conversation is, once it has been read: frozen, normalised, and the same for every reader."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Published subsets: got from a folder, an archive or an address, cut out of a larger folder, found on this machine.
-
-A folder that is made is whole and checked, or it is not there.
-"""
+A folder that is made is whole and checked, or it is not there."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Is a data folder what it should be: complete, valid, without duplicates, and as it was when its manifest was written.
-
-The manifest has name, size and digest of every file. Looking changes nothing; only `save_manifest` writes.
-"""
+"""Is a data folder what it should be: complete, valid, without duplicates, and as it was when its manifest (name, size
+and digest of every file) was written. Looking changes nothing; only `save_manifest` writes."""
 
 from __future__ import annotations
 

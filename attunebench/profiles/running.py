@@ -1,7 +1,6 @@
-"""The task of predicting profiles, as the engine runs it: one call a conversation, one file for its answer; and scores.
+"""The task of predicting profiles: one call a conversation, one file for its answer; and its scores.
 
-Nothing of it enters a score of the benchmark.
-"""
+Nothing of it enters a score of the benchmark."""
 
 from __future__ import annotations
 

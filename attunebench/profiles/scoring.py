@@ -1,8 +1,6 @@
 """Predictions and profiles → what was predicted correctly, and what could have been without reading the conversation.
-
-Every row is a conversation; several can be of one participant, who has one profile, so the participant is the unit of
-all chance and of every base rate. Declining and not answering earn what a wrong answer earns. Makes arrays alone.
-"""
+Every row is a conversation; the participant, who has one profile, is the unit of all chance and of every base rate.
+Declining and not answering earn what a wrong answer earns."""
 
 from __future__ import annotations
 

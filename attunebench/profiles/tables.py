@@ -1,7 +1,4 @@
-"""What was scored → an `Analysis`: tables with their doubt, what they show, what they cannot, and what to mind.
-
-Nothing is claimed over few participants: conversations of one person share a profile.
-"""
+"""Scored profiles → an `Analysis`. Nothing is claimed over few participants: conversations of one share a profile."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The blind candidates of a turn: which reply is shown under which label, and which comparisons can be asked.
+"""The blind candidates of a turn: which reply is shown under which label, which comparisons can be asked.
 
-Pure functions of the conversation's id, the turn's number and the texts; the wording is elsewhere.
-"""
+Pure functions of the conversation's id, the turn's number and the texts."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
-"""What each call shows: a conversation and a turn in, the messages of a prompt out.
-
-Owns the order of the parts: the system message and the transcript come first and only ever grow, a step's own part
-comes last, so that a provider's prefix cache serves the rest. The words are in `attunebench.prompts`. Reads of the
-truth only what spec 01 lets a model see; a test changes every label and looks whether a prompt moves.
-"""
+"""What each call shows: a conversation and a turn in, messages out. System message and transcript come first and only
+ever grow, so that a provider's prefix cache serves them. Reads of the truth only what spec 01 lets a model see; a test
+changes every label and looks whether a prompt moves."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """Which calls a conversation takes: (conversation, mode, codebook) in, calls out. Pure, and blind to every label.
 
-Every call is a function of the data alone, so calls may go out in any order; only a judge waits for its draft.
-Refuses to know who asks the calls, how often, and what comes back.
-"""
+Calls may go out in any order; only a judge waits for its draft."""
 
 from __future__ import annotations
 

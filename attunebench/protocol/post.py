@@ -1,7 +1,4 @@
-"""The `post_conversation` block of a result: predicted mood and the answers about the whole conversation.
-
-Owns how a predicted change becomes a predicted state. Pure; knows no file and no metric.
-"""
+"""The `post_conversation` block of a result, and how a predicted change of the mood becomes a predicted state."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
-"""The format of each answer: its JSON schema, and the items that it has.
-
-The schema keeps to what strict structured outputs of all providers have in common: objects that are closed and whose
-keys are all required, arrays, strings, integers and enums; no bounds, no alternatives. The reader stays more tolerant
-than this. Knows the shape of an answer and no wording.
-"""
+"""The format of each answer: its JSON schema, and the items that it has. The schema keeps to what strict structured
+outputs of all providers have in common: closed objects, all keys required, arrays, strings, integers, enums; no
+bounds, no alternatives. The reader stays more tolerant than this."""
 
 from __future__ import annotations
 

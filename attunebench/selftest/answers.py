@@ -1,8 +1,6 @@
-"""What the fault server answers when it behaves: complete answers, the same for the same request at any time.
-
-An answer follows the request's schema. `varied` answers differ from one prompt to the next, so that a reply that is
-filed under another call shows; a re-prompt of a call gets what the call itself gets.
-"""
+"""What the fault server answers when it behaves: complete answers, the same for the same request at any time. `varied`
+answers differ from one prompt to the next, so that a reply under another call shows; a re-prompt gets what its
+call gets."""
 
 from __future__ import annotations
 

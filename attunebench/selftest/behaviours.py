@@ -1,9 +1,6 @@
-"""What can be asked of the fault server and what it can do then: plain values, without a socket.
-
-A script decides: a function from what was asked (`Asked`) to a `Behaviour`, a list of behaviours (one for each
-request, the last one for ever), or None: every request gets a complete answer. Every `delay` is in seconds; `then` is
-called when all of it is sent.
-"""
+"""What can be asked of the fault server and what it can do then. A script decides: a function from `Asked` to a
+`Behaviour`, a list of behaviours (one for each request, the last one for ever), or None: a complete answer every time.
+Every `delay` is in seconds; `then` is called when all of it is sent."""
 
 from __future__ import annotations
 

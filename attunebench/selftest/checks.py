@@ -1,7 +1,5 @@
-"""What must hold after a scenario: pure comparisons, each with sentences for what does not hold, none where all does.
-
-Knows result files, scores files and the server's book; no process, no socket, no clock.
-"""
+"""What must hold after a scenario: pure comparisons of result files, scores and the server's books, each with sentences
+for what does not hold."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Everything that goes wrong in the self-test, by name: what a server sends in place of an answer.
-
-Waits that a fault asks for are short, so that a self-test is quick; which call meets which fault is decided elsewhere
-(`plans`).
-"""
+"""Everything that goes wrong in the self-test, by name: what a server sends in place of an answer. Waits that a fault
+asks for are short, so that a self-test is quick."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""What each scenario of the self-test does to a run, and which fault meets which call: decided by hashes alone.
-
-A call's faults follow from the seed, the scenario and the call itself. Order of arrival, time and number of workers
-have no say in it, so the same seed gives the same faults on any machine. Knows no socket and no process.
-"""
+"""What each scenario of the self-test does to a run, and which fault meets which call: decided by hashes of the seed,
+the scenario and the call alone, so the same seed gives the same faults on any machine, in any order of arrival."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
 """A real HTTP server that speaks the chat API of OpenAI-compatible servers and behaves, or misbehaves, as it is told.
-
 In this process: `with FakeServer(script) as server: … server.url`. As a program: `python -m attunebench.selftest.server
---port 0 --delay 0.25` prints its URL and serves until it is ended. Owns sockets and bytes; what is done when is the
-script's (`behaviours`), what a good answer says is `answers`'.
-"""
+--port 0 --delay 0.25` prints its URL and serves until it is ended."""
 
 from __future__ import annotations
 

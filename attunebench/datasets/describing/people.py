@@ -1,7 +1,5 @@
 """What people told: who they are, how they felt before and after, and what they answered about the whole conversation.
-
-A screener is never a diagnosis.
-"""
+A screener is never a diagnosis."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The shapes of tables about the data: how a quantity spreads, and how often each answer was given.
-
-Owns counts, intervals, what is missing, and the masking of small cells. Knows no field of a conversation.
-"""
+"""Tables about the data: how a quantity spreads, how often each answer was given; intervals; masking."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""JSON text → plain values, strictly, and by a repair library only where that fails.
-
-Keeps what a dict would lose: a JSON object becomes an `Obj`, all its pairs in order, so that a key that stands twice
-stays visible. Knows nothing of calls and items. Nothing here raises, whatever the text.
-"""
+"""JSON text → plain values, strictly, and by a repair library only where that fails. A JSON object becomes an `Obj`,
+all its pairs in order, so that a key that stands twice stays visible. Nothing here raises, whatever the text."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """The objects in a reply: the whole text, or what is left when the reasoning part is set aside, fences first.
 
-Finds and decodes; what an object says is read elsewhere. The work on hostile text is bounded: strict attempts, mending
-attempts and the characters that they look at.
-"""
+The work on hostile text is bounded: strict attempts, mending attempts and the characters that they look at."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""One reader per kind of call: the objects of a reply → the values of its answer format.
-
-Each reader names its keys and says how a raw value is read; finding, mending and shapes are elsewhere.
-"""
+"""One reader per kind of call: the objects of a reply → the values of its answer format."""
 
 from __future__ import annotations
 

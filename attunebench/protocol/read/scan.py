@@ -1,10 +1,6 @@
-"""Where an object that is not strict JSON ends, what is in it, and what of it was closed before the text was cut.
-
-A tokenizer that forgives what models get wrong (single and smart quotes, comments, bare words, unescaped quotes). It
-builds no values: it gives the brackets, commas and colons, with a number for each text, so that a repair library is
-asked about the structure alone; what the model had left open is closed, with a mark. One pass, linear in the text;
-depth and oddities are bounded.
-"""
+"""Where an object that is not strict JSON ends, and its structure: brackets, commas, colons, a number for each text, so
+that a repair library is asked about the structure alone; what the model had left open is closed, with a mark. One pass,
+linear in the text, that forgives what models get wrong; depth and oddities are bounded."""
 
 from __future__ import annotations
 

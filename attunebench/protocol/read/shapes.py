@@ -1,9 +1,6 @@
 """The shapes that one answer may come in: wrapped, flat, a list in place of a map, an item beside its reason.
 
-Turns the objects of a reply into the values that were given for each key and item, and settles what several of them
-say. Names are exact, after levelling case, spaces and punctuation at the edges; where two items fit, none is meant.
-Knows no option and no scale.
-"""
+Names are exact, after levelling case, spaces and punctuation at the edges; where two items fit, none is meant."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
-"""Thoughts in a reply, whatever marks them: what is left of a text when they are set aside.
-
-`MARKS` is the one table of marks. Where a known final mark stands, only what follows it counts; a lone closing mark
-ends thoughts that began with the text; an opening mark that is never closed means that the reply was cut. Marks that
-nobody knows are only noticed (`has_unknown_marks`).
-"""
+"""Thoughts in a reply: what is left when they are set aside. `MARKS` is the one table of marks. Behind a known final
+mark only what follows counts; a lone closing mark ends thoughts that began with the text; an opening mark that is
+never closed means that the reply was cut. Marks that nobody knows are only noticed (`has_unknown_marks`)."""
 
 from __future__ import annotations
 

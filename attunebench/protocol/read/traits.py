@@ -1,7 +1,6 @@
 """One raw value → the answer to one trait of a profile, in the words of `conversations.traits`.
 
-Whole answers only, never parts of a text; what declines to say is an answer of its own (`CANNOT_TELL`).
-"""
+Whole answers only, never parts of a text; what declines to say is an answer of its own (`CANNOT_TELL`)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""One raw value → one answer: yes/no, letters, numbers, tags, prose. Whole tokens, never substrings.
-
-Each reader takes any JSON value and gives the normal form, or None if the value is no answer. Knows no call.
-"""
+"""One raw JSON value → one answer (yes/no, letter, number, tags, prose), None if it is none. Whole tokens, never
+substrings."""
 
 from __future__ import annotations
 
