@@ -19,9 +19,9 @@ from attunebench.protocol.calls import Answer, Asked, Outcome
 from attunebench.protocol.endings import FILTERED, LENGTH, TOO_LONG, canonical, fills_limit
 from attunebench.protocol.read import values
 from attunebench.protocol.read.decode import Obj
-from attunebench.protocol.read.find import Found, Groups, find
+from attunebench.protocol.read.find import Found, find
 from attunebench.protocol.read.kinds import FORMATS, Reading
-from attunebench.protocol.read.shapes import fields, sources, unwrapped
+from attunebench.protocol.read.shapes import Givens, fields, sources, unwrapped
 from attunebench.protocol.read.thoughts import has_unknown_marks
 from attunebench.protocol.read.values import key_name
 from attunebench.protocol.schemas import FOLLOW_UP, Q3, WIDE, expected_items, item_at, missing_items
@@ -74,7 +74,7 @@ def read_text(
     cut = found.reasoning_open or reason == LENGTH
     if (last := _last_word(asked, found, codebook, knows)) is not None:
         return _answer(asked, last, None, found, cut=cut)
-    reading = Reading(asked, codebook, sources(found.groups, knows), _bare_draft(asked, found, reason))
+    reading = Reading(asked, codebook, sources(found.objects, knows), _bare_draft(asked, found, reason))
     return _answer(asked, reading, None, found, cut=cut)
 
 
@@ -136,12 +136,10 @@ def _last_word(asked: Asked, found: Found, codebook: Codebook, knows: Callable[[
 
     One choice alone is no sign of that: every object that makes it is complete, and the two may only disagree.
     """
-    objects = [
-        given for given in sources((found.objects,), knows)[0] if isinstance(given.value, Obj) and knows(given.value)
-    ]
+    objects = [one for one in sources(found.objects, knows) if isinstance(one.value, Obj) and knows(one.value)]
     if len(objects) < 2 or (asked.kind != "draft" and len(expected_items(asked, codebook)) == 1):
         return None
-    last = ((objects[-1],),)
+    last = (objects[-1],)
     answered = FORMATS[asked.kind].read(Reading(asked, codebook, last))
     return None if missing_items(answered, asked, codebook) else Reading(asked, codebook, last)
 
@@ -166,7 +164,7 @@ def _answer(
         missing=missing,
         outcome=outcome or _outcome(missing, reading, found, cut),
         mended=any(one.intact is not None for one in found.objects) if found else False,
-        reasoning=_reasoning(reading.groups),
+        reasoning=_reasoning(reading.givens),
     )
 
 
@@ -182,12 +180,9 @@ def _outcome(missing: tuple[str, ...], reading: Reading, found: Found | None, cu
     return "incomplete" if something or tally.given else "unreadable"
 
 
-def _reasoning(groups: Groups) -> dict[str, str]:
-    """The texts of verbose modes, as far as they were given."""
-    texts: dict[str, str] = {}
-    for key in _REASONING:
-        given = [one for group in fields(groups, key) for one in group]
-        text = next((text for one in given if (text := values.remark(one.value)) is not None), None)
-        if text is not None:
-            texts[key] = text
-    return texts
+def _reasoning(givens: Givens) -> dict[str, str]:
+    """The texts of verbose modes, as far as they were given, those in fences first."""
+    ranked = sorted(givens, key=lambda given: not given.fenced)
+    remarks = {key: (values.remark(given.value) for given in fields(ranked, key)) for key in _REASONING}
+    texts = {key: next((text for text in given if text is not None), None) for key, given in remarks.items()}
+    return {key: text for key, text in texts.items() if text is not None}

@@ -24,45 +24,37 @@ _MENDED_CHARACTERS = 120_000
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A value that a reply gives. `at`: where in the text its object begins.
+    """A value that a reply gives.
 
-    `intact`: the strings that mending cannot have changed; None where nothing was mended.
+    `intact`: the strings that mending cannot have changed; None where nothing was mended. `fenced`: it counts before
+    those in the text around fences.
     """
 
     value: Any
     intact: frozenset[str] | None = None
-    at: int = 0
+    fenced: bool = False
 
     def within(self, value: Any) -> Given:
         """A value that stands in this one."""
-        return Given(value, self.intact, self.at)
+        return Given(value, self.intact, self.fenced)
 
     def trusts(self, text: str) -> bool:
         """Whether `text` in it is as the model wrote it, not what mending made of it."""
         return self.intact is None or text in self.intact
 
 
-Groups = tuple[tuple[Given, ...], ...]
-"""The objects of a reply, those that count first in front (a fence goes before the text around it)."""
-
-
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a reply holds. `groups`: its objects and lists. `prose`: text without reasoning.
+    """What a reply holds. `objects`: its objects and lists, in the order of the text. `prose`: text without reasoning.
 
     `hint`: an object began, though nothing of it could be kept.
     """
 
-    groups: Groups = ()
+    objects: tuple[Given, ...] = ()
     prose: str = ""
     fenced: bool = False
     reasoning_open: bool = False
     hint: bool = False
-
-    @property
-    def objects(self) -> tuple[Given, ...]:
-        """All of them, in the order of the text."""
-        return tuple(sorted((one for group in self.groups for one in group), key=lambda one: one.at))
 
 
 def find(text: str, knows: Callable[[Any], bool], mentions: Callable[[str], bool]) -> Found:
@@ -84,10 +76,10 @@ def find(text: str, knows: Callable[[Any], bool], mentions: Callable[[str], bool
 def _whole(text: str) -> Found | None:
     value = decode(text)
     if isinstance(value, (Obj, list)):
-        return Found(((Given(value),),), text)
+        return Found((Given(value),), text)
     if isinstance(value, str):
         inner = decode(value)
-        return Found(((Given(inner),),), text) if isinstance(inner, Obj) else Found(prose=value)
+        return Found((Given(inner),), text) if isinstance(inner, Obj) else Found(prose=value)
     return None
 
 
@@ -130,7 +122,7 @@ class _Strict:
 def _walk(text: str, knows: Callable[[Any], bool], mentions: Callable[[str], bool]) -> Found:
     """One pass over a text without reasoning."""
     strict, characters = _Strict(text), _MENDED_CHARACTERS
-    free, fenced = list[Given](), list[Given]()
+    objects = list[Given]()
     fences, hint, pos = 0, False, 0
     while not strict.spent and (match := _FENCE_OR_OBJECT.search(text, pos)):
         start, pos = match.span()
@@ -150,6 +142,5 @@ def _walk(text: str, knows: Callable[[Any], bool], mentions: Callable[[str], boo
                 end = span.end if meant else start
         pos = max(end, start + 1)
         if value is not ABSENT:
-            (fenced if fences % 2 else free).append(Given(value, intact, start))
-    groups = tuple(tuple(group) for group in (fenced, free) if group)
-    return Found(groups, text, fences > 0, hint=hint)
+            objects.append(Given(value, intact, fences % 2 == 1))
+    return Found(tuple(objects), text, fences > 0, hint=hint)

@@ -11,11 +11,12 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from attunebench.protocol.read.decode import ABSENT, Obj, decode, is_cut
-from attunebench.protocol.read.find import Given, Groups
+from attunebench.protocol.read.find import Given
 from attunebench.protocol.read.values import key_name, plain
 from attunebench.text import levelled
 
 T = TypeVar("T")
+Givens = tuple[Given, ...]
 
 WRAPPERS = frozenset(
     {"result", "results", "output", "answer", "answers", "response", "data", "json", "parameters", "arguments", "input",
@@ -43,11 +44,9 @@ class Namer(NamedTuple):
     find: Callable[[str], str | None]
 
 
-def sources(groups: Groups, knows: Callable[[Obj], bool]) -> Groups:
+def sources(found: Iterable[Given], knows: Callable[[Obj], bool]) -> Givens:
     """The objects with their wrapping taken off: objects of the answer format, or lists that may stand for a map."""
-    return tuple(
-        tuple(given.within(inner) for given in group for inner in unwrapped(given.value, knows)) for group in groups
-    )
+    return tuple(given.within(inner) for given in found for inner in unwrapped(given.value, knows))
 
 
 def unwrapped(value: Any, knows: Callable[[Obj], bool]) -> list[Any]:
@@ -90,25 +89,19 @@ def container(value: Any) -> Any:
     return value
 
 
-def fields(groups: Groups, *names: str) -> Groups:
-    """What the objects of each group give for a key of the answer format, under any of `names`."""
+def fields(givens: Iterable[Given], *names: str) -> Givens:
+    """What the objects give for a key of the answer format, under any of `names`."""
     wanted = set(map(key_name, names))
-    return tuple(
-        tuple(
-            source.within(item)
-            for source in group
-            if isinstance(source.value, Obj)
-            for key, item in source.value
-            if key_name(key) in wanted
-        )
-        for group in groups
-    )
+    objects = (given for given in givens if isinstance(given.value, Obj))
+    return tuple(given.within(item) for given in objects for key, item in given.value if key_name(key) in wanted)
 
 
-def inside_or_flat(groups: Groups, name: str) -> Groups:
-    """The containers under `name`; a group that has none of them gives its objects themselves (a level left out)."""
-    inside = fields(groups, name)
-    return tuple(found or whole for found, whole in zip(inside, groups, strict=True))
+def inside_or_flat(givens: Givens, name: str) -> Givens:
+    """The containers under `name`; where those in fences, or those around them, have none, these themselves (a level
+    left out)."""
+    inside = fields(givens, name)
+    ranks = {given.fenced for given in inside}
+    return (*inside, *(given for given in givens if given.fenced not in ranks))
 
 
 def _pairs(value: Any, order: Sequence[str]) -> Iterator[tuple[str, Any]]:
@@ -165,47 +158,40 @@ class Tally:
     given: int = 0
     contradicted: int = 0
 
-    def settle(self, groups: Iterable[Sequence[Given]], read: Callable[[Given], T | None]) -> T | None:
-        """What the first group that says anything says; None if it is unreadable or says two things."""
-        for group in groups:
-            said = [given for given in group if not _is_blank(given.value)]
-            if not said:
-                continue
-            self.given += 1
-            if len(said) == 1:
-                return read(said[0])
-            readings = [read(given) for given in said]
-            if all(_agree(reading, readings[0]) for reading in readings):
-                return readings[0]
-            self.contradicted += 1
+    def settle(self, givens: Iterable[Given], read: Callable[[Given], T | None]) -> T | None:
+        """What those in fences say, else what the others say; None if it is unreadable or they say two things."""
+        said = [given for given in givens if not _is_blank(given.value)]
+        said = [given for given in said if given.fenced] or said
+        if not said:
             return None
+        self.given += 1
+        readings = [read(given) for given in said]
+        if len(said) == 1 or all(_agree(reading, readings[0]) for reading in readings):
+            return readings[0]
+        self.contradicted += 1
         return None
 
     def settle_map(
-        self, groups: Groups, namer: Namer, read: Callable[[str, Any], T | None], by_place: bool = False
+        self, givens: Givens, namer: Namer, read: Callable[[str, Any], T | None], by_place: bool = False
     ) -> dict[str, T]:
         """Every item that was answered, with `read(item, raw value)`.
 
         A bare list may count `by_place` if it is as long as the names.
         """
-        ballots: dict[str, list[list[Given]]] = {}
-        for group in groups:
-            ballot: dict[str, list[Given]] = {}
-            for given in group:
-                for key, value in _pairs(container(given.value), namer.names if by_place else ()):
-                    if (item := namer.find(key)) is not None:
-                        ballot.setdefault(item, []).append(given.within(value))
-            for item, votes in ballot.items():
-                ballots.setdefault(item, []).append(votes)
+        votes: dict[str, list[Given]] = {}
+        for given in givens:
+            for key, value in _pairs(container(given.value), namer.names if by_place else ()):
+                if (item := namer.find(key)) is not None:
+                    votes.setdefault(item, []).append(given.within(value))
         answers: dict[str, T] = {}
-        for item in filter(ballots.__contains__, namer.names):
-            first = ballots[item][0][0].value
-            if len(ballots[item]) == len(ballots[item][0]) == 1 and isinstance(first, str) and first:
+        for item in filter(votes.__contains__, namer.names):
+            first = votes[item][0].value
+            if len(votes[item]) == 1 and isinstance(first, str) and first:
                 # the usual reply, spared the ways round it: every item once, as a plain string
                 self.given += not first.isspace()
                 answer = read(item, first)
             else:
-                answer = self.settle(ballots[item], lambda one, item=item: bare(one.value, lambda raw: read(item, raw)))  # type: ignore[misc]
+                answer = self.settle(votes[item], lambda one, item=item: bare(one.value, lambda raw: read(item, raw)))  # type: ignore[misc]
             if answer is not None:
                 answers[item] = answer
         return answers
