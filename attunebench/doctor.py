@@ -57,18 +57,14 @@ def examine(
     base_url: str | None = None,
     api_key: str | None = None,
     output: Path = Path("results"),
-    environment: Mapping[str, str] | None = None,
 ) -> Iterator[Finding]:
-    """All findings, as they are made. A server is asked only where `base_url` is given, and gets `api_key` alone.
-
-    `environment` is the process's own where it is left out.
-    """
+    """All findings, as they are made. A server is asked only where `base_url` is given, and gets `api_key` alone."""
     yield Finding("ok", f"Python {platform.python_version()} on {platform.system()} ({sys.executable})")
     yield Finding("ok", f"attunebench {__version__}")
     yield dependencies()
     yield codebook()
     yield demonstration()
-    yield from keys(environment)
+    yield from keys()
     yield writable(output)
     if base_url is not None:
         yield server(base_url, api_key)

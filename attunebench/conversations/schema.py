@@ -59,7 +59,7 @@ class Panas(Frozen):
 
 
 class ConversationWide(Frozen):
-    """The participant's answers about the whole talk; None is unknown. `four_branch`: branch → 1–7, known ones only.
+    """Answers about the whole conversation; None is unknown. `four_branch`: branch → 1–7, known ones only.
 
     `follow_up` is () where it is absent beside a positive Q3 and None where it is absent beside a negative one.
     """

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -53,14 +54,12 @@ class Manifest(BaseModel):
     ground_truth_sha256: str
     files: list[FileEntry]
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether the digest is that of the entries."""
-        conversations = [(entry.name, entry.sha256) for entry in self.files if entry.conversation_id is not None]
-        return self.ground_truth_sha256 == digest_of(conversations)
+
+def _truth_sha256(files: Iterable[FileEntry]) -> str:
+    return digest_of((entry.name, entry.sha256) for entry in files if entry.conversation_id is not None)
 
 
-def manifest_of(folder: Path, report: ValidationReport, *, created: datetime | None = None) -> Manifest:
+def manifest_of(folder: Path, report: ValidationReport) -> Manifest:
     """The manifest of a folder whose validation is `report`. Raises DataError where a file of it is invalid."""
     if report.errors:
         raise DataError(
@@ -68,12 +67,12 @@ def manifest_of(folder: Path, report: ValidationReport, *, created: datetime | N
             "`attune-bench validate` lists all errors."
         )
     entries = entries_of(folder, report)
-    conversations = [entry for entry in entries if entry.conversation_id is not None]
+    conversations = [entry.name for entry in entries if entry.conversation_id is not None]
     return Manifest(
-        created=(created or datetime.now(timezone.utc)).isoformat(timespec="seconds"),
-        subset=recognise(entry.name for entry in conversations),
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        subset=recognise(conversations),
         n_conversations=len(conversations),
-        ground_truth_sha256=digest_of((entry.name, entry.sha256) for entry in conversations),
+        ground_truth_sha256=_truth_sha256(entries),
         files=entries,
     )
 
@@ -135,17 +134,14 @@ def read_manifest(path: Path) -> Manifest:
         raise DataError(f"{path} is not a manifest of attune-bench; name another file with --manifest.")
     if raw.get("version") != 1:
         raise DataError(f"{path} is a manifest of another version ({raw.get('version')!r}); update attune-bench.")
-    try:
+    with suppress(ValidationError):
         manifest = Manifest.model_validate(raw)
-        is_whole = manifest.is_whole
-    except ValidationError:
-        is_whole = False
-    if not is_whole:
-        raise DataError(
-            f"{path} is damaged: its digest does not fit the files that it names. Delete it and write a new one with "
-            "`attune-bench data verify DIR --write-manifest`, or restore it."
-        )
-    return manifest
+        if manifest.ground_truth_sha256 == _truth_sha256(manifest.files):
+            return manifest
+    raise DataError(
+        f"{path} is damaged: its digest does not fit the files that it names. Delete it and write a new one with "
+        "`attune-bench data verify DIR --write-manifest`, or restore it."
+    )
 
 
 @dataclass(frozen=True, slots=True)

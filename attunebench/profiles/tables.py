@@ -51,7 +51,7 @@ def tabulate(
     return Analysis(
         name=NAME,
         title=f"Predicted profiles: {provider} {model} (experimental)",
-        question="What of a participant's profile can the model tell from the conversation alone?",
+        question="What of a participant's profile can the model predict from the conversation alone?",
         shows=_shows(tables, provider, people, settings),
         cannot="Whether a trait shows in how somebody talks or in what they happened to talk about; and nothing about "
         "any one person. The base rate knows how the answers of these participants are distributed, which the model "

@@ -28,7 +28,7 @@ def render(name: str, conditions: Mapping[str, bool] | None = None, /, **values:
     """The template `name` with its conditions decided and its placeholders filled in, without a final line break.
 
     Raises ValueError where the conditions or values are not exactly those that the template knows: a wrong name is a
-    slip in this package, and no prompt may go out with a hole in it.
+    bug in this package, and no prompt may be sent with a gap in it.
     """
     conditions = conditions or {}
     _, known, placeholders = _parsed(name)

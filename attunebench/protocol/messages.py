@@ -77,7 +77,7 @@ def turn_step(conversation: Conversation, turn: Turn, asked: Asked, codebook: Co
 
 
 def post_step(conversation: Conversation, asked: Asked, codebook: Codebook) -> str:
-    """Asks for the mood afterwards and about the whole talk."""
+    """Asks for the mood afterwards and about the whole conversation."""
     wide, mood = codebook.wide, conversation.pre_panas
     return render(
         "post",

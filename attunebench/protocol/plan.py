@@ -81,7 +81,7 @@ def plan_conversation(
     return tuple(planned)
 
 
-def plan_profile(conversation: Conversation, codebook: Codebook, traits: tuple[Trait, ...] = TRAITS) -> Call:
+def plan_profile(conversation: Conversation, traits: tuple[Trait, ...] = TRAITS) -> Call:
     """The one call that asks for a participant's profile. Experimental.
 
     Its prompt is a function of the messages of the conversation alone: no label, no profile, no metadata.
@@ -90,7 +90,7 @@ def plan_profile(conversation: Conversation, codebook: Codebook, traits: tuple[T
     task = render("profile_prediction/task")
     asked = Asked("profile", traits=traits)
     shown = show.messages("profile_prediction/system", seen, task)
-    return _call(conversation, "default", codebook, 0, asked, shown)
+    return _call(conversation, "default", 0, asked, shown)
 
 
 def plan_warnings(conversations: Iterable[Conversation], codebook: Codebook) -> tuple[str, ...]:
@@ -157,7 +157,7 @@ def show_prompt(
         asked = "A turn must be named" if turn is None else f"There is no turn {turn} in {conversation.conversation_id}"
         raise UsageError(f"{asked}; its turns are {', '.join(map(str, numbers))}.")
     if kind == "profile":
-        planned: tuple[Call, ...] = (plan_profile(conversation, codebook),)
+        planned: tuple[Call, ...] = (plan_profile(conversation),)
     else:
         planned = plan_conversation(
             conversation, mode, codebook, judges=1, panas_strategy=panas_strategy, judge_scale=judge_scale
@@ -179,7 +179,7 @@ def _calls(
 
     def call(turn: Turn, asked: Asked, seen: str, system: str = "system") -> Call:
         step = show.turn_step(conversation, turn, asked, codebook)
-        return _call(conversation, mode, codebook, turn.number, asked, show.messages(system, seen, step))
+        return _call(conversation, mode, turn.number, asked, show.messages(system, seen, step))
 
     for position, turn in enumerate(conversation.turns):
         before, after = (thread.until(position, replied=replied) for replied in (False, True))
@@ -207,15 +207,13 @@ def _calls(
     asked = Asked("post", panas=panas, verbose=verbose)
     seen = thread.until(len(conversation.turns) - 1, replied=True)
     step = show.post_step(conversation, asked, codebook)
-    yield _call(conversation, mode, codebook, 0, asked, show.messages("system", seen, step))
+    yield _call(conversation, mode, 0, asked, show.messages("system", seen, step))
 
 
-def _call(
-    conversation: Conversation, mode: Mode, codebook: Codebook, number: int, asked: Asked, shown: tuple[Message, ...]
-) -> Call:
+def _call(conversation: Conversation, mode: Mode, number: int, asked: Asked, shown: tuple[Message, ...]) -> Call:
     known_as = conversation.conversation_id
     name = f"{known_as}/{mode}/{number}/{asked.kind}"
-    return Call(name, known_as, mode, number, asked.kind, shown, asked, schema_for(asked, codebook))
+    return Call(name, known_as, mode, number, asked.kind, shown, asked, schema_for(asked))
 
 
 def _readable(asked: Asked, missing: Sequence[str]) -> str:

@@ -7,12 +7,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache
 from hashlib import blake2b
 from typing import Any
 
 from attunebench.prompts import render
-from attunebench.selftest.behaviours import Answer, Asked, schema_of
+from attunebench.selftest.behaviours import Answer, Asked
 
 SAID = "I hear you. What would help most right now?"
 _CHARACTERS_PER_TOKEN = 4
@@ -37,14 +37,7 @@ def completion(asked: Asked, answer: Answer) -> dict[str, Any]:
 
 def answer_text(asked: Asked) -> str:
     """A complete answer: whatever the schema wants, or words where there is none."""
-    return _text_of_form(asked.form)
-
-
-@lru_cache(maxsize=512)
-def _text_of_form(form: bytes) -> str:
-    """Kept, for benchmarks send many thousand requests of few forms."""
-    schema = schema_of(form)
-    return json.dumps(filled(schema), ensure_ascii=False) if schema else SAID
+    return json.dumps(filled(asked.schema), ensure_ascii=False) if asked.schema else SAID
 
 
 def varied_text(asked: Asked, schema: Mapping[str, Any] | None = None) -> str:

@@ -5,7 +5,6 @@ Every `delay` is in seconds; `then` is called when all of it is sent."""
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,8 +13,6 @@ from typing import Any, Literal
 Break = Literal["length", "chunked", "reset", "no gzip", "cut gzip"]
 """How a good answer fails to arrive: shorter than its content-length says; without the last chunk; by a reset of the
 connection; announced as gzip and sent plain; as gzip without its end (these two are sent to their last byte)."""
-
-_MODEL = re.compile(rb'"model":\s*"([^"\\]*)"')
 
 
 @dataclass(frozen=True)
@@ -30,7 +27,7 @@ class Asked:
 
     @cached_property
     def body(self) -> Any:
-        """The JSON of the request, or None where it is none. Parsed when it is first looked at."""
+        """The JSON of the request, or None where it is none."""
         try:
             return json.loads(self.content)
         except ValueError:
@@ -38,9 +35,8 @@ class Asked:
 
     @property
     def model(self) -> str:
-        # Quotes inside strings are escaped, so this is a key; parsing the whole would cost more than all the rest.
-        found = _MODEL.search(self.content)
-        return found[1].decode(errors="replace") if found else ""
+        """The model that was asked for."""
+        return str(self.body.get("model", "")) if isinstance(self.body, dict) else ""
 
     @cached_property
     def prompt(self) -> str:
@@ -49,25 +45,10 @@ class Asked:
         return "\n\n".join(str(message.get("content")) for message in messages)
 
     @property
-    def form(self) -> bytes:
-        """The JSON of the request, from its response format on where the messages come before: few differ."""
-        place = self.content.rfind(b'"response_format":')
-        tail = self.content[place:]
-        return b"{" + tail if place >= 0 and b'"messages":' not in tail else self.content
-
-    @property
     def schema(self) -> Any:
         """The schema of the response format, or None."""
-        return schema_of(self.form)
-
-
-def schema_of(form: bytes) -> Any:
-    """The schema that a request's `form` names, or None."""
-    try:
-        wanted = json.loads(form).get("response_format") or {}
-    except (ValueError, AttributeError):
-        return None
-    return wanted.get("json_schema", {}).get("schema")
+        wanted = self.body.get("response_format") if isinstance(self.body, dict) else None
+        return (wanted or {}).get("json_schema", {}).get("schema")
 
 
 @dataclass(frozen=True)

@@ -169,10 +169,7 @@ class Trial:
             yield f"{command} does not say {ENDS[event].words!r}: {_last_line(ended)}"
 
     def _unlike(self, books: list[Books], results: Mapping[str, Any], scores: Mapping[str, Any]) -> Iterator[str]:
-        """Predictions and scores that are not those of the undisturbed run, and answers that are lost.
-
-        What is written before the end is final, and a conversation without all of its answers is not written.
-        """
+        """Predictions and scores that are not those of the undisturbed run, and answers that are lost."""
         mended, hopeless = self.scenario.mended, self.unanswered
         for model in _MODELS[: self.scenario.models]:
             found, numbers = _results(self.folder, model), _scores(self._proof.data, self.folder, model)
@@ -180,6 +177,7 @@ class Trial:
             yield from checks.same_scores(scores, numbers, mended=mended, values=not hopeless)
         for model in self._asked:
             yield from checks.nothing_lost(books[-1], self._proof.calls[model])
+        # What is written before the end is final, and a conversation without all of its answers is not written.
         for event, early in zip(self.scenario.events, (book.results for book in books[1:]), strict=False):
             yield from checks.same_predictions(results, early, mended=mended, unanswered=hopeless, partly=True)
             missing = set(results) - set(early)
@@ -271,13 +269,3 @@ def selftest(data: Path | None = None) -> Iterator[tuple[Proof, Path]]:
     finally:
         if not proof.failed:
             shutil.rmtree(place, ignore_errors=True)
-
-
-def small_conversations(folder: Path, turns: Sequence[int] = (2, 1, 1)) -> Path:
-    """The first demonstration conversations, each cut to so many turns, for loops of many small runs."""
-    folder.mkdir()
-    for path, count in zip(sorted(demo_folder().glob("*.json")), turns, strict=False):
-        conversation = json.loads(path.read_bytes())
-        conversation["turns"] = conversation["turns"][:count]
-        (folder / path.name).write_text(json.dumps(conversation), encoding="utf-8")
-    return folder

@@ -6,11 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from small_conversations import small_conversations
 
 from attunebench.cli.main import main
 from attunebench.selftest import scenarios
 from attunebench.selftest.plans import ONE_KILL, SCENARIOS
-from attunebench.selftest.scenarios import Proof, small_conversations
+from attunebench.selftest.scenarios import Proof
 
 pytestmark = pytest.mark.slow
 

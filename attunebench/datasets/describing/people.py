@@ -33,7 +33,6 @@ _DEMOGRAPHICS = {
     "english_proficiency": "English",
     "work_edu_background": "Work or studies",
 }
-_SEVERAL = ("work_edu_background",)
 _QUESTIONS = {
     "q1": "Q1, goals (several are possible)",
     "q2": "Q2, how clearly feelings came out",
@@ -50,7 +49,12 @@ def people(data: Data) -> Analysis:
     ages = {c.profile.demographics.age_range or "" for c in data.conversations if c.profile is not None} - {""}
     youngest_first = sorted(ages, key=lambda age: (int((re.findall(r"[0-9]{1,9}", age) or ["0"])[0]), age))
     demographics = [
-        Facet(label, _demographic(name), youngest_first if name == "age_range" else (), single=name not in _SEVERAL)
+        Facet(
+            label,
+            _demographic(name),
+            youngest_first if name == "age_range" else (),
+            single=name != "work_edu_background",
+        )
         for name, label in _DEMOGRAPHICS.items()
     ]
     bands = [_bands(trait, trait.division) for trait in traits_of(data.conversations) if trait.division]
@@ -185,7 +189,7 @@ def answers(data: Data) -> Analysis:
     book, negative = data.codebook, data.codebook.q3_negative
     options = {option.casefold(): option for option in book.follow_up_options}
 
-    def follow_up(conversation: Conversation) -> list[str] | str | None:
+    def follow_up(conversation: Conversation) -> Sequence[str] | None:
         """Free texts are counted under the options of the codebook or not shown: they may tell who wrote them."""
         given = conversation.wide.follow_up
         if given == ():

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -162,13 +162,8 @@ class Facet:
     among: Callable[[Conversation], bool] = lambda _: True
 
 
-class _Line(NamedTuple):
-    """A value, how many participants and conversations have it, and how many have any value (None: it is not told)."""
-
-    value: str
-    participants: int
-    conversations: int
-    n: int | None
+_Line = tuple[str, int, int, int | None]
+"""A value, how many participants and conversations have it, and how many have any value (None: it is not told)."""
 
 
 def facet_table(
@@ -227,9 +222,9 @@ def _lines(data: Data, facet: Facet, of: str) -> tuple[list[_Line], int]:
     n = len(theirs) if of == "participants" else sum(bool(values) for _, values in told)
     first = {fold(name): place for place, name in enumerate(facet.order)}
     keys = sorted(having, key=lambda key: (first.get(key, len(first)), -len({*having[key]}), -len(having[key]), key))
-    lines = [_Line(names[key], len({*having[key]}), len(having[key]), n) for key in keys]
+    lines: list[_Line] = [(names[key], len({*having[key]}), len(having[key]), n) for key in keys]
     if silent := [person for person, values in told if not values]:
-        lines.append(_Line(NOT_TOLD, len({*silent} - theirs.keys()), len(silent), None))
+        lines.append((NOT_TOLD, len({*silent} - theirs.keys()), len(silent), None))
     return lines, sum(len(values) > 1 for values in theirs.values())
 
 
@@ -237,14 +232,15 @@ def _rows(lines: Sequence[_Line], facet: Facet, of: str, mask_below: int) -> Ite
     """Of a masked answer that is no option of a list not even the words are shown: they may be one person's."""
     nothing = (Cell(None, mark=MASKED), *[Cell(None)] * 3)
     unnamed = 0
-    for line, few in zip(lines, small_cells([line.participants for line in lines], mask_below), strict=True):
-        if few and not facet.closed and line.n is not None:
+    few_have_it = small_cells([participants for _, participants, _, _ in lines], mask_below)
+    for (value, participants, conversations, n), few in zip(lines, few_have_it, strict=True):
+        if few and not facet.closed and n is not None:
             unnamed += 1
         elif few:
-            yield (Cell(line.value), *nothing)
+            yield (Cell(value), *nothing)
         else:
-            values = (*line[:3], part(getattr(line, of), line.n or 0), line.n)
-            yield tuple(Cell(value) for value in values)
+            share = part(participants if of == "participants" else conversations, n or 0)
+            yield tuple(map(Cell, (value, participants, conversations, share, n)))
     if unnamed:
         what = "answer" if unnamed == len(lines) else "further answer"
         yield (Cell(f"({counted(unnamed, what)})"), *nothing)

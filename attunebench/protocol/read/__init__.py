@@ -21,7 +21,7 @@ from attunebench.protocol.read import values
 from attunebench.protocol.read.decode import Obj
 from attunebench.protocol.read.find import Found, find
 from attunebench.protocol.read.kinds import FORMATS, Reading
-from attunebench.protocol.read.shapes import Givens, fields, sources, unwrapped
+from attunebench.protocol.read.shapes import Givens, Tally, fields, sources, unwrapped
 from attunebench.protocol.read.thoughts import has_unknown_marks
 from attunebench.protocol.read.values import key_name
 from attunebench.protocol.schemas import FOLLOW_UP, Q3, WIDE, expected_items, item_at, missing_items
@@ -58,9 +58,10 @@ def read_text(
     A refused reply answers nothing, whatever else it holds; a refusal is never told by its wording.
     """
     reason = canonical(finish_reason)
-    if refusal or reason == FILTERED:
-        return _answer(asked, Reading(asked, codebook, ()), "refused")
     form, knows = FORMATS[asked.kind], _knower(asked, codebook)
+    if refusal or reason == FILTERED:
+        nothing = form.read(Reading(asked, codebook, ()))
+        return Answer(nothing, missing_items(nothing, asked), "refused")
 
     def worth_mending(value: Any) -> bool:
         """A bare list may be the answer where its items have names of their own."""
@@ -71,30 +72,36 @@ def read_text(
         return any(key in part.casefold() for key in form.keys)
 
     found = find((text or "") if reason != TOO_LONG else "", worth_mending, mentions)
-    cut = found.reasoning_open or reason == LENGTH
-    if (last := _last_word(asked, found, codebook, knows)) is not None:
-        return _answer(asked, last, None, found, cut=cut)
-    reading = Reading(asked, codebook, sources(found.objects, knows), _bare_draft(asked, found, reason))
-    return _answer(asked, reading, None, found, cut=cut)
+    reading = _last_word(asked, found, codebook, knows) or Reading(
+        asked, codebook, sources(found.objects, knows), _bare_draft(asked, found, reason)
+    )
+    answered = form.read(reading)
+    missing = missing_items(answered, asked)
+    return Answer(
+        values=answered,
+        missing=missing,
+        outcome=_outcome(missing, reading.tally, found, was_cut=reason == LENGTH),
+        mended=any(one.intact is not None for one in found.objects),
+        reasoning=_reasoning(reading.givens),
+    )
 
 
-def merge_answers(asked: Asked, first: Answer, later: Answer, codebook: Codebook | None = None) -> Answer:
+def merge_answers(asked: Asked, first: Answer, later: Answer) -> Answer:
     """An answer and the one to its reask: the first valid answer of each item stands.
 
     What nobody answered keeps the later reply's reason: truncated, or refused where nothing at all was read.
     """
-    book = codebook or default_codebook()
     merged = _first_of(first.values, later.values)
-    wide = merged.get(WIDE)
-    if wide and wide[Q3] in book.q3_negative and item_at(first.values, (WIDE, FOLLOW_UP)) is None:
-        agreed = item_at(later.values, (WIDE, Q3)) in (None, *book.q3_negative)
+    wide, negative = merged.get(WIDE), default_codebook().q3_negative
+    if wide and wide[Q3] in negative and item_at(first.values, (WIDE, FOLLOW_UP)) is None:
+        agreed = item_at(later.values, (WIDE, Q3)) in (None, *negative)
         # an empty follow-up beside a positive Q3 may only have been inferred from that Q3, which does not stand
         merged = merged if agreed or wide[FOLLOW_UP] else {**merged, WIDE: {**wide, FOLLOW_UP: None}}
-    missing = missing_items(merged, asked, book)
+    missing = missing_items(merged, asked)
     return Answer(
         values=merged,
         missing=missing,
-        outcome=_merged_outcome(asked, missing, first.outcome, later.outcome, book),
+        outcome=_merged_outcome(asked, missing, first.outcome, later.outcome),
         mended=first.mended or later.mended,
         reasoning={**later.reasoning, **first.reasoning},
     )
@@ -111,14 +118,12 @@ def _first_of(first: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, A
     return merged
 
 
-def _merged_outcome(
-    asked: Asked, missing: tuple[str, ...], first: Outcome, later: Outcome, codebook: Codebook
-) -> Outcome:
+def _merged_outcome(asked: Asked, missing: tuple[str, ...], first: Outcome, later: Outcome) -> Outcome:
     if not missing:
         return "answered"
     if later == "truncated":
         return "truncated"
-    if len(missing) < len(expected_items(asked, codebook)):
+    if len(missing) < len(expected_items(asked)):
         return "incomplete"
     return first if later == "unreadable" and first != "truncated" else later
 
@@ -132,16 +137,14 @@ def _knower(asked: Asked, codebook: Codebook) -> Callable[[Obj], bool]:
 
 
 def _last_word(asked: Asked, found: Found, codebook: Codebook, knows: Callable[[Obj], bool]) -> Reading | None:
-    """The last object of the answer format, where others stand before it and it is complete: it alone counts.
-
-    One choice alone is no sign of that: every object that makes it is complete, and the two may only disagree.
-    """
+    """The last object of the answer format, where others stand before it and it is complete: it alone counts."""
     objects = [one for one in sources(found.objects, knows) if isinstance(one.value, Obj) and knows(one.value)]
-    if len(objects) < 2 or (asked.kind != "draft" and len(expected_items(asked, codebook)) == 1):
+    # One choice alone is no sign of that: every object that makes it is complete, and the two may only disagree.
+    if len(objects) < 2 or (asked.kind != "draft" and len(expected_items(asked)) == 1):
         return None
     last = (objects[-1],)
     answered = FORMATS[asked.kind].read(Reading(asked, codebook, last))
-    return None if missing_items(answered, asked, codebook) else Reading(asked, codebook, last)
+    return None if missing_items(answered, asked) else Reading(asked, codebook, last)
 
 
 def _bare_draft(asked: Asked, found: Found, reason: str | None) -> str | None:
@@ -154,30 +157,15 @@ def _bare_draft(asked: Asked, found: Found, reason: str | None) -> str | None:
     return None if unfit else text
 
 
-def _answer(
-    asked: Asked, reading: Reading, outcome: Outcome | None, found: Found | None = None, *, cut: bool = False
-) -> Answer:
-    answered = FORMATS[asked.kind].read(reading)
-    missing = missing_items(answered, asked, reading.codebook)
-    return Answer(
-        values=answered,
-        missing=missing,
-        outcome=outcome or _outcome(missing, reading, found, cut),
-        mended=any(one.intact is not None for one in found.objects) if found else False,
-        reasoning=_reasoning(reading.givens),
-    )
-
-
-def _outcome(missing: tuple[str, ...], reading: Reading, found: Found | None, cut: bool) -> Outcome:
-    if cut and (missing or (found and found.reasoning_open)):
+def _outcome(missing: tuple[str, ...], tally: Tally, found: Found, *, was_cut: bool) -> Outcome:
+    if found.reasoning_open or (was_cut and missing):
         return "truncated"
     if not missing:
         return "answered"
-    something = found is not None and (found.hint or any(isinstance(one.value, Obj) for one in found.objects))
-    tally = reading.tally
     if tally.given and tally.contradicted == tally.given:
         return "unreadable"
-    return "incomplete" if something or tally.given else "unreadable"
+    something = found.hint or tally.given or any(isinstance(one.value, Obj) for one in found.objects)
+    return "incomplete" if something else "unreadable"
 
 
 def _reasoning(givens: Givens) -> dict[str, str]:

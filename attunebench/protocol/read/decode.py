@@ -32,16 +32,11 @@ class Obj(tuple[tuple[str, Any], ...]):
 
     __slots__ = ()
 
-    @property
-    def cut(self) -> bool:
-        """Whether the text ended inside this object."""
-        return bool(self) and self[-1][0] is CUT
-
 
 def is_cut(value: Any) -> bool:
     """Whether `value` is a list or an object that the text did not close."""
     if isinstance(value, Obj):
-        return value.cut
+        return bool(value) and value[-1][0] is CUT
     return isinstance(value, list) and bool(value) and value[-1] is CUT
 
 

@@ -84,15 +84,13 @@ def _whole(text: str) -> Found | None:
 
 
 def _answering(text: str) -> str | None:
-    """`text` without its thoughts; None if the last of them never closes.
-
-    A first part in tags that no table knows is set aside too where an object stands behind it, in no tags of its own.
-    """
+    """`text` without its thoughts; None if the last of them never closes."""
     strict = _Strict(text)
     kept = without_thoughts(text, lambda start: start if strict.spent else strict.at(start)[1])
     if kept is None:
         return None
     kept = kept.strip()
+    # A first part in tags that no table knows is set aside too where an object stands behind it, in no tags of its own.
     rest = kept[end_of_first_part(kept) :].lstrip()
     return rest if "{" in rest and rest[:1] not in _OF_TAGS else kept
 

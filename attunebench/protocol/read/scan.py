@@ -111,18 +111,15 @@ class _Scanner:
         for match in _ENDS[_CLOSERS[quote]].finditer(self.text, begin, self.end):
             if match[0][0] == "\\":
                 continue
-            if key or _AFTER_VALUE.match(self.text, match.end(), self.end):
-                self.take(self.text[begin : match.start()], certain)
+            sure = key or _AFTER_VALUE.match(self.text, match.end(), self.end)
+            if sure or _AFTER_COMMA_LESS.match(self.text, match.end(), self.end):
+                self.take(self.text[begin : match.start()], certain and bool(sure))
                 if key:
                     self.pos = match.end()
                 else:
                     self.value_done(match.end())
                 return True
             certain = False
-            if _AFTER_COMMA_LESS.match(self.text, match.end(), self.end):
-                self.take(self.text[begin : match.start()], certain)
-                self.value_done(match.end())
-                return True
             self.oddities += 1
             if self.oddities > MAX_ODDITIES:
                 return False
@@ -161,13 +158,6 @@ class _Scanner:
                 self.oddities += 1
         return True
 
-    def comment(self) -> bool:
-        """Skip the comment at `pos`; False if it never ends."""
-        closing = "*/" if self.text.startswith("/*", self.pos) else "\n"
-        found = self.text.find(closing, self.pos, self.end)
-        self.pos = found + len(closing)
-        return found >= 0
-
     def step(self) -> bool:
         """Take one token; False where the text ends before the object does."""
         char = _FULL_WIDTH.get(self.text[self.pos], self.text[self.pos])
@@ -185,7 +175,10 @@ class _Scanner:
             self.at_value[-1] = True
             self.pos += 1
         elif char == "#" or self.text.startswith(("//", "/*"), self.pos):
-            return self.comment()
+            closing = "*/" if self.text.startswith("/*", self.pos) else "\n"
+            found = self.text.find(closing, self.pos, self.end)
+            self.pos = found + len(closing)
+            return found >= 0
         elif self.text.startswith("```", self.pos):
             return False
         elif char in _CLOSERS:

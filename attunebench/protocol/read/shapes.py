@@ -110,7 +110,7 @@ def _pairs(value: Any, order: Sequence[str]) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, list):
         named = [(_id_of(entry), entry) for entry in value]
         if order and len(value) == len(order) and not is_cut(value) and not any(key for key, _ in named):
-            by_place = [entry for entry in value if not isinstance(entry, Obj) or _is_dressed(entry)]
+            by_place = [entry for entry in value if not isinstance(entry, Obj) or _answers_in(entry)]
             if len(by_place) == len(order):
                 yield from zip(order, by_place, strict=True)
                 return
@@ -126,28 +126,23 @@ def _id_of(entry: Any) -> str | None:
     if not isinstance(entry, Obj):
         return None
     for name in _ID_KEYS:
-        values = {str(item) for key, item in entry if key_name(key) == name and _is_scalar(item)}
+        values = {str(item) for key, item in entry if key_name(key) == name and type(item) in (str, int)}
         if values:
             return values.pop() if len(values) == 1 else None
     return None
 
 
-def _is_scalar(value: Any) -> bool:
-    return isinstance(value, (str, int)) and not isinstance(value, bool)
-
-
-def _is_dressed(entry: Obj) -> bool:
-    return any(key_name(key) in _ANSWER_KEYS for key, _ in entry)
+def _answers_in(entry: Obj) -> list[Any]:
+    return [item for key, item in entry if key_name(key) in _ANSWER_KEYS]
 
 
 def bare(value: Any, read: Callable[[Any], T | None]) -> T | None:
     """`read(value)`, where the value may be an object that holds the answer beside a reason; a cut one holds none."""
     if not isinstance(value, Obj):
         return read(value)
-    if value.cut:
+    if is_cut(value):
         return None
-    readings = [read(item) for key, item in value if key_name(key) in _ANSWER_KEYS]
-    said = [reading for reading in readings if reading is not None]
+    said = [reading for item in _answers_in(value) if (reading := read(item)) is not None]
     return said[0] if said and all(reading == said[0] for reading in said) else None
 
 
@@ -166,7 +161,7 @@ class Tally:
             return None
         self.given += 1
         readings = [read(given) for given in said]
-        if len(said) == 1 or all(_agree(reading, readings[0]) for reading in readings):
+        if all(_agree(reading, readings[0]) for reading in readings):
             return readings[0]
         self.contradicted += 1
         return None
@@ -185,13 +180,7 @@ class Tally:
                     votes.setdefault(item, []).append(given.within(value))
         answers: dict[str, T] = {}
         for item in filter(votes.__contains__, namer.names):
-            first = votes[item][0].value
-            if len(votes[item]) == 1 and isinstance(first, str) and first:
-                # the usual reply, spared the ways round it: every item once, as a plain string
-                self.given += not first.isspace()
-                answer = read(item, first)
-            else:
-                answer = self.settle(votes[item], lambda one, item=item: bare(one.value, lambda raw: read(item, raw)))  # type: ignore[misc]
+            answer = self.settle(votes[item], lambda one, item=item: bare(one.value, lambda raw: read(item, raw)))  # type: ignore[misc]
             if answer is not None:
                 answers[item] = answer
         return answers
@@ -235,6 +224,10 @@ def named_by_index(indices: Iterable[str]) -> Namer:
     return Namer(tuple(known), find)
 
 
+_plain_text = lru_cache(maxsize=1024)(plain)
+"""Of a question's text, which many replies share."""
+
+
 def named_by_question(texts: Mapping[str, str]) -> Namer:
     """Question IDs, alone or before their text, or the text alone where only one question has it."""
     by_id = {key.casefold(): key for key in texts}
@@ -254,9 +247,3 @@ def named_by_question(texts: Mapping[str, str]) -> Namer:
         return same[0] if len(same) == 1 else None
 
     return Namer(tuple(texts), find)
-
-
-@lru_cache(maxsize=1024)
-def _plain_text(text: str) -> str:
-    """`plain` of a question's text, which many replies share."""
-    return plain(text)
