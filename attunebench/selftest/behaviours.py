@@ -4,11 +4,12 @@ Every `delay` is in seconds; `then` is called when all of it is sent."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
+
+import orjson
 
 Break = Literal["length", "chunked", "reset", "no gzip", "cut gzip"]
 """How a good answer fails to arrive: shorter than its content-length says; without the last chunk; by a reset of the
@@ -29,7 +30,7 @@ class Asked:
     def body(self) -> Any:
         """The JSON of the request, or None where it is none."""
         try:
-            return json.loads(self.content)
+            return orjson.loads(self.content)
         except ValueError:
             return None
 
