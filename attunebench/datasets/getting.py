@@ -241,7 +241,7 @@ def cut(
     return built
 
 
-class Found(NamedTuple):
+class FoundFolder(NamedTuple):
     """A folder that is, or could be, a subset: the wanted numbers that it lacks, and how many more published ones it
     has."""
 
@@ -256,7 +256,7 @@ class Listed(NamedTuple):
 
     name: str
     size: int
-    found: list[Found]
+    found: list[FoundFolder]
     within: list[Path]
     bundled: Path | None = None
 
@@ -270,7 +270,7 @@ def list_known(places: Iterable[Path] = (Path(),)) -> list[Listed]:
         found, within = [], []
         for folder, present in folders.items():
             if folder.resolve().name.lower() == name.lower() or present == numbers:
-                found.append(Found(folder, tuple(sorted(numbers - present)), len(present - numbers)))
+                found.append(FoundFolder(folder, tuple(sorted(numbers - present)), len(present - numbers)))
             elif numbers <= present:
                 within.append(folder)
         listed.append(Listed(name, len(numbers), found, sorted(within, key=lambda f: f.resolve().name not in subsets)))

@@ -5,26 +5,12 @@ Pure functions of the conversation's id, the turn's number and the texts."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import permutations
 from typing import get_args
 
-from attunebench.conversations.schema import Comparison, Conversation, Letter, Turn, Variant
+from attunebench.conversations.schema import Comparison, Conversation, Turn, Variant
 
 _ORDERS: tuple[tuple[Variant, ...], ...] = tuple(permutations(get_args(Variant)))
-
-
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """Who is who behind the labels of a turn.
-
-    `reply_labels`: "Reply 1" … → variant, in the order shown. `pairwise_assignment`: index of a comparison in the
-    data → {"A": variant, "B": variant}, for those that are asked.
-    """
-
-    reply_labels: Mapping[str, Variant]
-    pairwise_assignment: Mapping[str, Mapping[Letter, Variant]]
 
 
 def askable_comparisons(turn: Turn) -> dict[str, Comparison]:
@@ -33,13 +19,10 @@ def askable_comparisons(turn: Turn) -> dict[str, Comparison]:
     return {str(i): c for i, c in enumerate(turn.comparisons) if c.a in shown and c.b in shown}
 
 
-def reply_assignment(conversation: Conversation, turn: Turn) -> Assignment:
-    """The labels of a turn, in an order that only the conversation's id and the turn's number decide."""
+def reply_labels(conversation: Conversation, turn: Turn) -> dict[str, Variant]:
+    """ "Reply 1" … → variant, in the order shown, which only the conversation's id and the turn's number decide."""
     digest = hashlib.sha256(f"{conversation.conversation_id}\n{turn.number}".encode("utf-8", "surrogatepass")).digest()
     order = _ORDERS[int.from_bytes(digest, "big") % len(_ORDERS)]
     texts = turn.variants
     shown = [variant for variant in order if (texts[variant] or "").strip()]
-    return Assignment(
-        reply_labels={f"Reply {place}": variant for place, variant in enumerate(shown, 1)},
-        pairwise_assignment={index: {"A": c.a, "B": c.b} for index, c in askable_comparisons(turn).items()},
-    )
+    return {f"Reply {place}": variant for place, variant in enumerate(shown, 1)}

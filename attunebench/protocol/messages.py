@@ -12,7 +12,7 @@ from attunebench.conversations.schema import Conversation, Demographics, Panas, 
 from attunebench.judging import JudgeScale
 from attunebench.prompts import fence, render
 from attunebench.protocol.calls import BLIND, CHANGES, Asked, Message
-from attunebench.protocol.candidates import askable_comparisons, reply_assignment
+from attunebench.protocol.candidates import askable_comparisons, reply_labels
 
 _UNKNOWN = "unknown"
 _JUDGING: Mapping[JudgeScale, str] = {"relative": "judge", "quality": "judging/quality"}
@@ -65,7 +65,7 @@ def turn_step(conversation: Conversation, turn: Turn, asked: Asked, codebook: Co
     if asked.kind == "binary_hp":
         return render("binary_hp", verbose, number=number, questions=questions)
     if asked.kind == "pairwise":
-        labels, texts = reply_assignment(conversation, turn).reply_labels, turn.variants
+        labels, texts = reply_labels(conversation, turn), turn.variants
         replies = "\n".join(f"{label}\n{fence('reply', texts[variant] or '')}" for label, variant in labels.items())
         comparisons = _grouped(turn, asked, codebook)
         return render("pairwise", verbose, number=number, replies=replies, comparisons=comparisons)

@@ -26,7 +26,7 @@ from attunebench.protocol.calls import (
     Mode,
     PanasStrategy,
 )
-from attunebench.protocol.candidates import askable_comparisons, reply_assignment
+from attunebench.protocol.candidates import askable_comparisons, reply_labels
 from attunebench.protocol.modes import is_omniscient, is_verbose
 from attunebench.protocol.schemas import BINARY_MAPS, JUDGE_MAP, schema_for
 
@@ -199,9 +199,8 @@ def _calls(
         yield call(turn, Asked("review", questions=observed, verbose=verbose), after)
         if worded:
             yield call(turn, Asked("binary_hp", questions=worded, verbose=verbose), after)
-        assignment = reply_assignment(conversation, turn)
-        label = {variant: label for label, variant in assignment.reply_labels.items()}
-        sides = {i: (label[pair["A"]], label[pair["B"]]) for i, pair in assignment.pairwise_assignment.items()}
+        label = {variant: label for label, variant in reply_labels(conversation, turn).items()}
+        sides = {i: (label[c.a], label[c.b]) for i, c in askable_comparisons(turn).items()}
         if sides:
             yield call(turn, Asked("pairwise", comparisons=sides, verbose=verbose), before)
     asked = Asked("post", panas=panas, verbose=verbose)

@@ -21,7 +21,7 @@ from attunebench.protocol.read import values
 from attunebench.protocol.read.decode import Obj
 from attunebench.protocol.read.find import Found, find
 from attunebench.protocol.read.kinds import FORMATS, Reading
-from attunebench.protocol.read.shapes import Givens, Tally, fields, sources, unwrapped
+from attunebench.protocol.read.shapes import Givens, fields, sources, unwrapped
 from attunebench.protocol.read.thoughts import has_unknown_marks
 from attunebench.protocol.read.values import key_name
 from attunebench.protocol.schemas import FOLLOW_UP, Q3, WIDE, expected_items, item_at, missing_items
@@ -80,7 +80,7 @@ def read_text(
     return Answer(
         values=answered,
         missing=missing,
-        outcome=_outcome(missing, reading.tally, found, was_cut=reason == LENGTH),
+        outcome=_outcome(missing, reading, found, was_cut=reason == LENGTH),
         mended=any(one.intact is not None for one in found.objects),
         reasoning=_reasoning(reading.givens),
     )
@@ -157,14 +157,14 @@ def _bare_draft(asked: Asked, found: Found, reason: str | None) -> str | None:
     return None if unfit else text
 
 
-def _outcome(missing: tuple[str, ...], tally: Tally, found: Found, *, was_cut: bool) -> Outcome:
+def _outcome(missing: tuple[str, ...], reading: Reading, found: Found, *, was_cut: bool) -> Outcome:
     if found.reasoning_open or (was_cut and missing):
         return "truncated"
     if not missing:
         return "answered"
-    if tally.given and tally.contradicted == tally.given:
+    if reading.given and reading.contradicted == reading.given:
         return "unreadable"
-    something = found.hint or tally.given or any(isinstance(one.value, Obj) for one in found.objects)
+    something = found.hint or reading.given or any(isinstance(one.value, Obj) for one in found.objects)
     return "incomplete" if something else "unreadable"
 
 

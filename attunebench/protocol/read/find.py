@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from attunebench.protocol.read.decode import ABSENT, Obj, decode, decode_at, mend
-from attunebench.protocol.read.scan import scan
+from attunebench.protocol.read.decode import ABSENT, Obj, decode, decode_at
+from attunebench.protocol.read.scan import mended
 from attunebench.protocol.read.thoughts import end_of_first_part, without_thoughts
 
 _FENCE_OR_OBJECT = re.compile(r"`{3,}|~{3,}|\{|\[(?=\s*[\[{\"'“‘])")
@@ -129,15 +129,14 @@ def _walk(text: str, knows: Callable[[Any], bool], mentions: Callable[[str], boo
             continue
         (value, end), intact = strict.at(start), None
         if value is ABSENT and characters > 0:
-            span = scan(text, start, characters)
-            characters -= span.end - start
-            value = mend(span.skeleton, span.texts) if span.skeleton else ABSENT
+            value, stop, certain = mended(text, start, characters)
+            characters -= stop - start
             if value is not ABSENT and knows(value):
-                intact, end = span.certain, span.end
+                intact, end = certain, stop
             else:
                 meant, value = _OBJECT_BEGINS.match(text, start) is not None, ABSENT
-                hint = hint or meant or mentions(text[start : span.end])
-                end = span.end if meant else start
+                hint = hint or meant or mentions(text[start:stop])
+                end = stop if meant else start
         pos = max(end, start + 1)
         if value is not ABSENT:
             objects.append(Given(value, intact, fences % 2 == 1))

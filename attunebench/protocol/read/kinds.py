@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from attunebench.codebook import Codebook
 from attunebench.protocol.calls import CHANGES, PREDICTED_PROFILE, RATINGS, Asked
@@ -16,7 +16,6 @@ from attunebench.protocol.read.shapes import (
     WRAPPERS,
     Givens,
     Namer,
-    Tally,
     bare,
     container,
     fields,
@@ -25,10 +24,13 @@ from attunebench.protocol.read.shapes import (
     named_by_key,
     named_by_question,
     named_by_word,
+    pairs_of,
 )
 from attunebench.protocol.read.thoughts import spoken
 from attunebench.protocol.read.traits import trait_answer
 from attunebench.protocol.schemas import BINARY_MAPS, FOLLOW_UP, FOUR_BRANCH, JUDGE_MAP, Q1, Q2, Q3, WIDE, mood_key
+
+T = TypeVar("T")
 
 NOTHING = frozenset({"none", "n/a", "na", "nothing", "not applicable"})
 """A follow-up of such words alone says that nothing felt off."""
@@ -39,26 +41,72 @@ _DRAFT_KEYS = frozenset({"draft", "draftresponse", "reply", "message"}) | WRAPPE
 
 @dataclass(slots=True)
 class Reading:
-    """What a reader works on. `givens`: the reply's objects; `prose`: its text, if it may be a draft by itself."""
+    """What a reader works on. `givens`: the reply's objects; `prose`: its text, if it may be a draft by itself.
+
+    Settles items one by one and counts how many were `given` at all, and how many `contradicted` each other.
+    """
 
     asked: Asked
     codebook: Codebook
     givens: Givens
     prose: str | None = None
-    tally: Tally = field(default_factory=Tally)
+    given: int = 0
+    contradicted: int = 0
+
+    def settle(self, givens: Iterable[Given], read: Callable[[Given], T | None]) -> T | None:
+        """What those in fences say, else what the others say; None if it is unreadable or they say two things."""
+        said = [given for given in givens if not _is_blank(given.value)]
+        said = [given for given in said if given.fenced] or said
+        if not said:
+            return None
+        self.given += 1
+        readings = [read(given) for given in said]
+        if all(_agree(reading, readings[0]) for reading in readings):
+            return readings[0]
+        self.contradicted += 1
+        return None
+
+    def settle_map(
+        self, givens: Givens, namer: Namer, read: Callable[[str, Any], T | None], by_place: bool = False
+    ) -> dict[str, T]:
+        """Every item that was answered, with `read(item, raw value)`.
+
+        A bare list may count `by_place` if it is as long as the names.
+        """
+        votes: dict[str, list[Given]] = {}
+        for given in givens:
+            for key, value in pairs_of(container(given.value), namer.names if by_place else ()):
+                if (item := namer.find(key)) is not None:
+                    votes.setdefault(item, []).append(given.within(value))
+        answers: dict[str, T] = {}
+        for item in filter(votes.__contains__, namer.names):
+            answer = self.settle(votes[item], lambda one, item=item: bare(one.value, lambda raw: read(item, raw)))  # type: ignore[misc]
+            if answer is not None:
+                answers[item] = answer
+        return answers
 
     def yes_no(self, givens: Givens) -> dict[str, Any]:
         """A map of the questions."""
         namer = named_by_question(self.asked.questions)
-        return self.tally.settle_map(givens, namer, lambda _, raw: values.yes_no(raw))
+        return self.settle_map(givens, namer, lambda _, raw: values.yes_no(raw))
 
     def numbers(self, givens: Givens, names: Iterable[str], low: int = 1, high: int = 7) -> dict[str, Any]:
         """A map of ratings."""
-        return self.tally.settle_map(givens, named_by_word(names), lambda _, raw: values.number(raw, low, high))
+        return self.settle_map(givens, named_by_word(names), lambda _, raw: values.number(raw, low, high))
 
     def one(self, givens: Givens, read: Callable[[Any], Any]) -> Any:
         """A single value, which may stand beside a reason."""
-        return self.tally.settle(givens, lambda given: bare(given.value, read))
+        return self.settle(givens, lambda given: bare(given.value, read))
+
+
+def _is_blank(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _agree(one: Any, other: Any) -> bool:
+    if isinstance(one, list) and isinstance(other, list):
+        return sorted(map(repr, one)) == sorted(map(repr, other))
+    return bool(one == other)
 
 
 def draft(reading: Reading) -> dict[str, Any]:
@@ -66,7 +114,7 @@ def draft(reading: Reading) -> dict[str, Any]:
     found = fields(reading.givens, "drafted_response")
     if not found:
         found = tuple(_only_text(reading.givens))
-    text = reading.tally.settle(found, _draft_text)
+    text = reading.settle(found, _draft_text)
     if text is None and not found and reading.prose is not None and len(reading.prose) <= LONGEST_DRAFT:
         text = values.prose(reading.prose)
     return {"drafted_response": text}
@@ -99,7 +147,7 @@ def review(reading: Reading) -> dict[str, Any]:
     """`emotion_tags` and the two maps of `binary`."""
     found = fields(reading.givens, "emotion_tags")
     display = reading.codebook.display_names
-    read = reading.tally.settle(found, lambda given: values.tags(container(given.value), display))
+    read = reading.settle(found, lambda given: values.tags(container(given.value), display))
     return {"emotion_tags": read, **binary(reading)}
 
 
@@ -114,7 +162,7 @@ def pairwise(reading: Reading) -> dict[str, Any]:
     """`pairwise_selections`: index → A or B; a bare list counts where it has as many entries as were asked."""
     sides = reading.asked.comparisons
     givens = inside_or_flat(reading.givens, "pairwise_selections")
-    selections = reading.tally.settle_map(
+    selections = reading.settle_map(
         givens, named_by_index(sides), lambda index, raw: values.letter(raw, sides[index]), by_place=True
     )
     return {"pairwise_selections": selections}
@@ -178,7 +226,7 @@ def _options(raw: Any, options: Iterable[str]) -> list[str] | None:
 
 def _follow_up(reading: Reading, found: Givens, q3: str | None) -> list[str] | None:
     """Free text entries. Left out beside a positive Q3, or a word such as "None", means that nothing felt off."""
-    before = reading.tally.given
+    before = reading.given
     known = frozenset(map(values.squeezed, reading.codebook.follow_up_options))
 
     def read(given: Given) -> list[str] | None:
@@ -186,8 +234,8 @@ def _follow_up(reading: Reading, found: Givens, q3: str | None) -> list[str] | N
             given.value, lambda raw: _texts(raw, lambda text: given.trusts(text) or values.squeezed(text) in known)
         )
 
-    entries = reading.tally.settle(found, read)
-    left_out = reading.tally.given == before
+    entries = reading.settle(found, read)
+    left_out = reading.given == before
     if left_out and q3 is not None and q3 not in reading.codebook.q3_negative:
         return []
     return entries
@@ -209,9 +257,7 @@ def profile(reading: Reading) -> dict[str, Any]:
     """`predicted_profile`: trait → one of its answers, a list of them for groups, a number for scales and age."""
     traits = {trait.id: trait for trait in reading.asked.traits}
     givens = inside_or_flat(reading.givens, PREDICTED_PROFILE)
-    predicted = reading.tally.settle_map(
-        givens, named_by_key(traits), lambda name, raw: trait_answer(traits[name], raw)
-    )
+    predicted = reading.settle_map(givens, named_by_key(traits), lambda name, raw: trait_answer(traits[name], raw))
     return {PREDICTED_PROFILE: predicted}
 
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
-from attunebench.protocol.read.decode import ABSENT, CUT, decode
+from attunebench.protocol.read.decode import ABSENT, CUT, decode, mend
 from attunebench.text import INVISIBLE
 
 MAX_DEPTH = 32
@@ -29,20 +30,6 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?")
 _CLOSE = {"{": f', "{CUT}": null }}', "[": f', "{CUT}" ]'}
 _FULL_WIDTH = {"，": ",", "：": ":"}
 _PARTNER = {"}": "{", "]": "["}
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """An object or list in a text.
-
-    `end`: offset behind it. `skeleton`: its structure, with `"i"` for `texts[i]`, as far as it was closed and completed
-    with marks (empty if nothing was closed). `certain`: those of the texts whose two quotes leave no doubt.
-    """
-
-    end: int
-    skeleton: str = ""
-    texts: tuple[str, ...] = ()
-    certain: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -188,8 +175,11 @@ class _Scanner:
         return True
 
 
-def scan(text: str, start: int, limit: int) -> Span:
-    """The object or list that begins at `start`, looked at for at most `limit` characters; noise has no skeleton."""
+def mended(text: str, start: int, limit: int) -> tuple[Any, int, frozenset[str]]:
+    """The object or list that begins at `start`, looked at for at most `limit` characters, and the offset behind it.
+
+    ABSENT for noise, and where nothing was closed. With it those of its texts whose two quotes leave no doubt.
+    """
     scanner = _Scanner(text, min(len(text), start + limit), start)
     scanner.open(text[start])
     alive = True
@@ -198,12 +188,10 @@ def scan(text: str, start: int, limit: int) -> Span:
         scanner.pos = space.end() if space else scanner.pos
         alive = scanner.pos < scanner.end and scanner.step()
         if len(scanner.stack) > MAX_DEPTH or scanner.oddities > MAX_ODDITIES or len(scanner.tokens) > MAX_TOKENS:
-            return Span(scanner.pos)
-    texts, certain = tuple(scanner.texts), frozenset(scanner.certain)
-    if not scanner.stack:
-        return Span(scanner.pos, " ".join(scanner.tokens), texts, certain)
-    end = scanner.pos if scanner.text.startswith("```", scanner.pos) else scanner.end
-    if scanner.safe < 0:
-        return Span(end)
-    closing = [_CLOSE[bracket] for bracket in reversed(scanner.safe_stack)]
-    return Span(end, " ".join([*scanner.tokens[: scanner.safe], *closing]), texts, certain)
+            return ABSENT, scanner.pos, frozenset()
+    end, tokens = scanner.pos, scanner.tokens
+    if scanner.stack:
+        end = end if text.startswith("```", end) else scanner.end
+        tokens = [*tokens[: max(scanner.safe, 0)], *(_CLOSE[bracket] for bracket in reversed(scanner.safe_stack))]
+    # `"i"` stands for `texts[i]`.
+    return mend(" ".join(tokens), scanner.texts) if tokens else ABSENT, end, frozenset(scanner.certain)

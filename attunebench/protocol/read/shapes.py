@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
@@ -104,7 +103,8 @@ def inside_or_flat(givens: Givens, name: str) -> Givens:
     return (*inside, *(given for given in givens if given.fenced not in ranks))
 
 
-def _pairs(value: Any, order: Sequence[str]) -> Iterator[tuple[str, Any]]:
+def pairs_of(value: Any, order: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """Key and value of an object, or of a list's entries by their own names, or by `order` where it is as long."""
     if isinstance(value, Obj):
         yield from value
     elif isinstance(value, list):
@@ -144,56 +144,6 @@ def bare(value: Any, read: Callable[[Any], T | None]) -> T | None:
         return None
     said = [reading for item in _answers_in(value) if (reading := read(item)) is not None]
     return said[0] if said and all(reading == said[0] for reading in said) else None
-
-
-@dataclass(slots=True)
-class Tally:
-    """Settles items one by one and counts: how many were given at all, and how many against each other."""
-
-    given: int = 0
-    contradicted: int = 0
-
-    def settle(self, givens: Iterable[Given], read: Callable[[Given], T | None]) -> T | None:
-        """What those in fences say, else what the others say; None if it is unreadable or they say two things."""
-        said = [given for given in givens if not _is_blank(given.value)]
-        said = [given for given in said if given.fenced] or said
-        if not said:
-            return None
-        self.given += 1
-        readings = [read(given) for given in said]
-        if all(_agree(reading, readings[0]) for reading in readings):
-            return readings[0]
-        self.contradicted += 1
-        return None
-
-    def settle_map(
-        self, givens: Givens, namer: Namer, read: Callable[[str, Any], T | None], by_place: bool = False
-    ) -> dict[str, T]:
-        """Every item that was answered, with `read(item, raw value)`.
-
-        A bare list may count `by_place` if it is as long as the names.
-        """
-        votes: dict[str, list[Given]] = {}
-        for given in givens:
-            for key, value in _pairs(container(given.value), namer.names if by_place else ()):
-                if (item := namer.find(key)) is not None:
-                    votes.setdefault(item, []).append(given.within(value))
-        answers: dict[str, T] = {}
-        for item in filter(votes.__contains__, namer.names):
-            answer = self.settle(votes[item], lambda one, item=item: bare(one.value, lambda raw: read(item, raw)))  # type: ignore[misc]
-            if answer is not None:
-                answers[item] = answer
-        return answers
-
-
-def _is_blank(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and not value.strip())
-
-
-def _agree(one: Any, other: Any) -> bool:
-    if isinstance(one, list) and isinstance(other, list):
-        return sorted(map(repr, one)) == sorted(map(repr, other))
-    return bool(one == other)
 
 
 def named_by_word(names: Iterable[str]) -> Namer:

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from attunebench.codebook import default_codebook
 from attunebench.protocol.calls import Answer, Asked
 from attunebench.protocol.endings import FILTERED, LENGTH, canonical, fills_limit, is_broken
-from attunebench.protocol.read import read_text
+from attunebench.protocol.read import read_text, scan
 from attunebench.protocol.read.kinds import LONGEST_DRAFT
-from attunebench.protocol.read.scan import MAX_TOKENS, scan
 from attunebench.protocol.read.values import yes_no
 
 Reader = Callable[..., Answer]
@@ -198,6 +197,10 @@ TOKENS = st.sampled_from([*"{}[]\",:'\\\n#`/“”", '"a"', "'it's'", 'say "hi"'
 @settings(max_examples=60)
 @given(unit=st.lists(TOKENS, min_size=1, max_size=12).map("".join), times=st.integers(1, 400))
 def test_a_repair_library_is_asked_about_the_structure_alone(unit: str, times: int) -> None:
-    span = scan("{" + unit * times, 0, 60_000)
-    assert re.fullmatch(r'(?:[{}\[\],:]|"\d+"|-?[0-9.]+|true|false|null|"__cut__"| )*', span.skeleton)
-    assert span.skeleton.count(" ") <= MAX_TOKENS + 200
+    skeletons: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scan, "mend", lambda skeleton, _texts: skeletons.append(skeleton))
+        scan.mended("{" + unit * times, 0, 60_000)
+    for skeleton in skeletons:
+        assert re.fullmatch(r'(?:[{}\[\],:]|"\d+"|-?[0-9.]+|true|false|null|"__cut__"| )*', skeleton)
+        assert skeleton.count(" ") <= scan.MAX_TOKENS + 200
