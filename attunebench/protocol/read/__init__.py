@@ -29,37 +29,22 @@ from attunebench.protocol.schemas import FOLLOW_UP, Q3, WIDE, expected_items, it
 if TYPE_CHECKING:
     from attunebench.backends.base import Reply
 
-__all__ = ["expected_items", "merge_answers", "read_reply", "read_text"]
+__all__ = ["expected_items", "merge_answers", "read_reply"]
 
 _REASONING = ("reasoning", "emotion_reasoning", "binary_reasoning")
 
 
 def read_reply(asked: Asked, reply: Reply, codebook: Codebook, *, limit: int | None = None) -> Answer:
-    """The answer that a reply gives, which had `limit` tokens where that is known.
+    """The answer in a reply's text, which had `limit` tokens where that is known.
 
-    Its reasoning field is for the record and is never read as the answer.
+    A finish reason that means a limit or a filter counts, and so does a `refusal`: a refused reply answers nothing,
+    whatever else it holds, and is never told by its wording. The reasoning field is never read as the answer.
     """
     reason, usage = canonical(reply.finish_reason), reply.usage
     if reason in (None, "stop") and fills_limit(usage.completion_tokens, usage.reasoning_tokens, limit):
         reason = LENGTH
-    return read_text(asked, reply.text, codebook, finish_reason=reason, refusal=reply.refusal)
-
-
-def read_text(
-    asked: Asked,
-    text: str | None,
-    codebook: Codebook,
-    *,
-    finish_reason: str | None = None,
-    refusal: str | None = None,
-) -> Answer:
-    """The answer in a reply's text. A `finish_reason` that means a limit or a filter counts; so does a `refusal` text.
-
-    A refused reply answers nothing, whatever else it holds; a refusal is never told by its wording.
-    """
-    reason = canonical(finish_reason)
     form, knows = FORMATS[asked.kind], _knower(asked, codebook)
-    if refusal or reason == FILTERED:
+    if reply.refusal or reason == FILTERED:
         nothing = form.read(Reading(asked, codebook, ()))
         return Answer(nothing, missing_items(nothing, asked), "refused")
 
@@ -71,7 +56,7 @@ def read_text(
     def mentions(part: str) -> bool:
         return any(key in part.casefold() for key in form.keys)
 
-    found = find((text or "") if reason != TOO_LONG else "", worth_mending, mentions)
+    found = find((reply.text or "") if reason != TOO_LONG else "", worth_mending, mentions)
     reading = _last_word(asked, found, codebook, knows) or Reading(
         asked, codebook, sources(found.objects, knows), _bare_draft(asked, found, reason)
     )

@@ -111,10 +111,8 @@ class _Strict:
         """The value that begins at `start` and its end; (ABSENT, start) where there is none."""
         self._attempts -= 1
         value, end = decode_at(self._text, start)
-        if value is not ABSENT:
-            return value, end
-        self._characters -= end - start
-        return ABSENT, start
+        self._characters -= end - start if value is ABSENT else 0
+        return value, end if value is not ABSENT else start
 
 
 def _walk(text: str, knows: Callable[[Any], bool], mentions: Callable[[str], bool]) -> Found:

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attunebench.backends.base import Reply
 from attunebench.codebook import default_codebook
 from attunebench.protocol.calls import Answer, Asked
 from attunebench.protocol.endings import FILTERED, LENGTH, canonical, fills_limit, is_broken
-from attunebench.protocol.read import read_text, scan
+from attunebench.protocol.read import read_reply, scan
 from attunebench.protocol.read.kinds import LONGEST_DRAFT
 from attunebench.protocol.read.values import yes_no
 
@@ -66,10 +67,10 @@ def test_a_key_twice_with_two_values_is_not_answered_and_with_one_it_is(data: st
     asked = Asked("judge", questions={"B1": "One?", "B2": "Two?"}, rated=False)
     text = '{"draft_binary_assessment": {"B1": "%s", "B1": "%s", "B2": "yes"}%s}'
     for end in ("", ","):
-        assert read_text(asked, text % (one, other, end), default_codebook()).values == {
+        assert read_reply(asked, Reply(text % (one, other, end)), default_codebook()).values == {
             "draft_binary_assessment": {"B2": "yes"}
         }
-        assert read_text(asked, text % (one, one, end), default_codebook()).outcome == "answered"
+        assert read_reply(asked, Reply(text % (one, one, end)), default_codebook()).outcome == "answered"
 
 
 LOOKS: dict[str, Callable[[str], str]] = {
@@ -122,7 +123,7 @@ def test_what_people_read_keeps_its_characters(read: Reader) -> None:
 )
 def test_look_alikes_between_the_values_change_nothing(text: str) -> None:
     asked = Asked("pairwise", comparisons={"0": ("Reply 2", "Reply 1"), "1": ("Reply 1", "Reply 3")})
-    assert read_text(asked, text, default_codebook()).values == {"pairwise_selections": {"0": "A", "1": "B"}}
+    assert read_reply(asked, Reply(text), default_codebook()).values == {"pairwise_selections": {"0": "A", "1": "B"}}
 
 
 @pytest.mark.parametrize(
