@@ -4,17 +4,27 @@ changes every label and looks whether a prompt moves."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
-from itertools import groupby
+from itertools import groupby, permutations
+from typing import get_args
 
 from attunebench.codebook import Codebook
-from attunebench.conversations.schema import Conversation, Demographics, Panas, ParticipantProfile, Turn
+from attunebench.conversations.schema import (
+    Comparison,
+    Conversation,
+    Demographics,
+    Panas,
+    ParticipantProfile,
+    Turn,
+    Variant,
+)
 from attunebench.judging import JudgeScale
 from attunebench.prompts import fence, render
 from attunebench.protocol.calls import BLIND, CHANGES, Asked, Message
-from attunebench.protocol.candidates import askable_comparisons, reply_labels
 
 _UNKNOWN = "unknown"
+_ORDERS: tuple[tuple[Variant, ...], ...] = tuple(permutations(get_args(Variant)))
 _JUDGING: Mapping[JudgeScale, str] = {"relative": "judge", "quality": "judging/quality"}
 """Scale → the template of what a judge is asked."""
 
@@ -53,6 +63,21 @@ def background(conversation: Conversation, codebook: Codebook) -> str:
 def has_reference(turn: Turn) -> bool:
     """Whether a judge can be shown a reply that the HP edited."""
     return bool(turn.human_edited and turn.human_edited.strip())
+
+
+def askable_comparisons(turn: Turn) -> dict[str, Comparison]:
+    """Index in the data → comparison, where both replies have a text; whether a winner is known plays no part."""
+    shown = {variant for variant, text in turn.variants.items() if text and text.strip()}
+    return {str(i): c for i, c in enumerate(turn.comparisons) if c.a in shown and c.b in shown}
+
+
+def reply_labels(conversation: Conversation, turn: Turn) -> dict[str, Variant]:
+    """ "Reply 1" … → variant, in the order shown, which only the conversation's id and the turn's number decide."""
+    digest = hashlib.sha256(f"{conversation.conversation_id}\n{turn.number}".encode("utf-8", "surrogatepass")).digest()
+    order = _ORDERS[int.from_bytes(digest, "big") % len(_ORDERS)]
+    texts = turn.variants
+    shown = [variant for variant in order if (texts[variant] or "").strip()]
+    return {f"Reply {place}": variant for place, variant in enumerate(shown, 1)}
 
 
 def turn_step(conversation: Conversation, turn: Turn, asked: Asked, codebook: Codebook) -> str:

@@ -26,7 +26,6 @@ from attunebench.protocol.calls import (
     Mode,
     PanasStrategy,
 )
-from attunebench.protocol.candidates import askable_comparisons, reply_labels
 from attunebench.protocol.modes import is_omniscient, is_verbose
 from attunebench.protocol.schemas import BINARY_MAPS, JUDGE_MAP, schema_for
 
@@ -101,7 +100,7 @@ def plan_warnings(conversations: Iterable[Conversation], codebook: Codebook) -> 
         pairwise = {c.question_id for c in turn.comparisons}
         untold.update(q for q in pairwise if not codebook.pairwise.get(q))
         untold.update(q for q in turn.applicable_questions if q not in codebook.binary)
-        textless += len(turn.comparisons) - len(askable_comparisons(turn))
+        textless += len(turn.comparisons) - len(show.askable_comparisons(turn))
     warnings = [
         f"The codebook has no text for {question}, so its {turns} turns show the ID itself; "
         "--codebook FILE takes the text from a codebook of yours."
@@ -199,8 +198,8 @@ def _calls(
         yield call(turn, Asked("review", questions=observed, verbose=verbose), after)
         if worded:
             yield call(turn, Asked("binary_hp", questions=worded, verbose=verbose), after)
-        label = {variant: label for label, variant in reply_labels(conversation, turn).items()}
-        sides = {i: (label[c.a], label[c.b]) for i, c in askable_comparisons(turn).items()}
+        label = {variant: label for label, variant in show.reply_labels(conversation, turn).items()}
+        sides = {i: (label[c.a], label[c.b]) for i, c in show.askable_comparisons(turn).items()}
         if sides:
             yield call(turn, Asked("pairwise", comparisons=sides, verbose=verbose), before)
     asked = Asked("post", panas=panas, verbose=verbose)

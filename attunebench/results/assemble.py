@@ -10,7 +10,7 @@ from typing import Any
 
 from attunebench.conversations.schema import Conversation, Turn
 from attunebench.protocol.calls import Answer, Kind, Mode, Record
-from attunebench.protocol.candidates import askable_comparisons, reply_labels
+from attunebench.protocol.messages import askable_comparisons, reply_labels
 from attunebench.protocol.post import post_block
 from attunebench.protocol.read import expected_items
 from attunebench.results.schema import BINARY_BLOCKS, TURN_BLOCKS, TURN_FIELDS, VOTE_KEYS

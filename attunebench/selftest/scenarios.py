@@ -29,8 +29,7 @@ from attunebench.scores import write_scores
 from attunebench.selftest import checks
 from attunebench.selftest.checks import Books
 from attunebench.selftest.faults import FOR_EVER
-from attunebench.selftest.faulty import FaultScript
-from attunebench.selftest.plans import ENDS, UNDISTURBED, Scenario, call_key, fate, strikes
+from attunebench.selftest.plans import ENDS, UNDISTURBED, FaultScript, Scenario, call_key, fate, strikes
 from attunebench.selftest.server import FakeServer
 
 _MODELS, _JUDGE = ("fake-model", "another-model"), "fake-judge"

@@ -7,7 +7,7 @@ from collections import Counter
 from talks import parsed, small_file, talk
 
 from attunebench.codebook import default_codebook
-from attunebench.protocol.candidates import askable_comparisons, reply_labels
+from attunebench.protocol.messages import askable_comparisons, reply_labels
 from attunebench.protocol.plan import plan_conversation
 
 
