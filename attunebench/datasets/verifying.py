@@ -146,31 +146,20 @@ def read_manifest(path: Path) -> Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What a folder holds.
-
-    `match`: how its file numbers differ from the subset that was asked for, else from the nearest; None where none is
-    near. `misnamed`: files that are not named as published ones. `duplicates` and `changes` (from the manifest):
-    a sentence each.
-    """
+    """What a folder holds. `subset` says how its file numbers differ from the published subset that was asked for, else
+    from the nearest; `fits`: they are those asked for, if any were. `duplicates` and `changes`: a sentence each."""
 
     folder: Path
     report: ValidationReport
-    match: Match | None
-    asked: bool
-    misnamed: tuple[str, ...]
+    subset: str
+    fits: bool
     duplicates: tuple[str, ...]
     changes: tuple[str, ...]
 
     @property
     def ok(self) -> bool:
         """Whether nothing speaks against using the folder as what it was said to be."""
-        incomplete = self.asked and not self.is_subset
-        return self.report.ok and not self.duplicates and not self.changes and not incomplete
-
-    @property
-    def is_subset(self) -> bool:
-        """Whether the files are exactly those of the subset in `match`."""
-        return self.match is not None and not (self.match.missing or self.match.extra or self.misnamed)
+        return self.report.ok and self.fits and not self.duplicates and not self.changes
 
     @property
     def digest(self) -> str:
@@ -189,8 +178,10 @@ def verify(folder: str | Path, *, subset: str | None = None, manifest: Manifest 
     if folder.is_file():
         raise DataError(f"{folder} is a file; give the folder that holds the conversation files.")
     report = validate_folder(folder)
-    published = {name: conversation_number(Path(name).name) for name in report.files}
-    numbers = {number for number in published.values() if number is not None}
+    numbers = {name: conversation_number(Path(name).name) for name in report.files}
+    misnamed = [name for name, number in numbers.items() if number is None]
+    known = {number for number in numbers.values() if number is not None}
+    match = nearest(known) if subset is None else match_of(subset, known)
     same_number = (
         f"number {number} is that of {' and '.join(names)}"
         for number, names in files_by_number(report.files).items()
@@ -199,9 +190,8 @@ def verify(folder: str | Path, *, subset: str | None = None, manifest: Manifest 
     return Verification(
         folder=folder,
         report=report,
-        match=nearest(numbers) if subset is None else match_of(subset, numbers),
-        asked=subset is not None,
-        misnamed=tuple(name for name, number in published.items() if number is None),
+        subset=_subset_text(match, misnamed, asked=subset is not None),
+        fits=subset is None or not (misnamed or (match and (match.missing or match.extra))),
         duplicates=(*same_number, *_same_texts(folder, report.conversations)),
         changes=() if manifest is None else tuple(differences(manifest, entries_of(folder, report))),
     )
@@ -231,20 +221,18 @@ def _same_texts(folder: Path, conversations: Collection[Conversation]) -> Iterat
             yield f"{' and '.join(files)} hold the same conversation under {len(by_id)} ids, with {labels} labels"
 
 
-def subset_text(verification: Verification) -> str:
-    """How the file numbers differ from the published subsets, in a sentence."""
-    match, misnamed = verification.match, verification.misnamed
+def _subset_text(match: Match | None, misnamed: list[str], *, asked: bool) -> str:
     if match is None:
         return "The file numbers are not those of a published subset."
-    if verification.is_subset:
-        return (
-            f"The file numbers are exactly those of {match.subset}; contents are not compared with what was published."
-        )
     parts = [
         f"{len(match.missing)} missing ({spans(match.missing)})" if match.missing else "",
         f"{len(match.extra)} extra ({spans(match.extra)})" if match.extra else "",
         f"{len(misnamed)} not named conversation_N.json (such as {misnamed[0]})" if misnamed else "",
     ]
-    how = "These are not the files of" if verification.asked else "Not a published subset; the nearest is"
+    if not any(parts):
+        return (
+            f"The file numbers are exactly those of {match.subset}; contents are not compared with what was published."
+        )
+    how = "These are not the files of" if asked else "Not a published subset; the nearest is"
     outside = outside_text((*match.missing, *match.extra))
     return f"{how} {match.subset}: {', '.join(filter(None, parts))}.{outside}"

@@ -135,9 +135,7 @@ _RARE = (("bare", 0.02), ("slow", 0.02))
 _STORM = (("rate", 0.5), ("rate", 0.3), ("bare", 0.03))
 _SCENARIOS = (
     Scenario("calm", "nothing; answers in every shape that servers give them", (("odd", 0.9),)),
-    Scenario(
-        "limits", "a storm of 429, with and without a time to wait", (("rate", 0.5), ("rate", 0.3), ("bare", 0.03))
-    ),
+    Scenario("limits", "a storm of 429, with and without a time to wait", _STORM),
     Scenario("bodies", "errors under status 200, bodies without an answer", (("bodies", 0.5), ("bodies", 0.3))),
     Scenario("statuses", "408, 500, 502, 503, 504, 520, 529", (("statuses", 0.5), ("statuses", 0.3))),
     Scenario("cuts", "bodies cut, connections reset, broken gzip", (("cut", 0.4), ("cut", 0.2))),

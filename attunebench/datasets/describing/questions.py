@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import combinations
 
 from attunebench.analyses.base import SMALL
@@ -13,6 +14,8 @@ from attunebench.conversations.schema import BinaryJudgement, Comparison
 from attunebench.datasets.describing.tables import WILSON, Data, share
 
 _VARIANT = {"original": "Original", "alternate": "Alternate", "human": "Human-edited"}
+
+_shares = partial(column, unit="share", digits=2)
 
 Judged = Sequence[tuple[str, BinaryJudgement]]
 """(Whose it is, judgement)."""
@@ -57,9 +60,9 @@ def _rates(groups: Sequence[Judged]) -> list[Filled]:
         gaps.append(Cell(gap / len(both) if both else None, n=len(both)))
     among = "share of yes among yes and no: "
     return [
-        column("observed", observed, "Observed: yes", "share", f"{among}the reply did it", digits=2),
-        column("preferred", preferred, "Preferred: yes", "share", f"{among}the person would have wanted it", digits=2),
-        column("gap", gaps, "Gap", "share", "observed minus preferred, where both are yes or no", digits=2),
+        _shares("observed", observed, "Observed: yes", meaning=f"{among}the reply did it"),
+        _shares("preferred", preferred, "Preferred: yes", meaning=f"{among}the person would have wanted it"),
+        _shares("gap", gaps, "Gap", meaning="observed minus preferred, where both are yes or no"),
     ]
 
 
@@ -137,12 +140,7 @@ def _wins_by_question(data: Data, made: Made) -> Table:
         "Wins by question",
         words("question", groups, "ID"),
         words("text", (texts[question] or "" for question in groups), "Question"),
-        *(
-            column(
-                variant, (_wins(variant, theirs) for theirs in groups.values()), _VARIANT[variant], "share", digits=2
-            )
-            for variant in REPLY_VARIANTS
-        ),
+        *(_shares(name, [_wins(name, made) for made in groups.values()], _VARIANT[name]) for name in REPLY_VARIANTS),
         caption=f"Share of the decided comparisons that a variant is in and wins, with n; chance is 0.5. {WILSON}.",
         notes=(f"Comparisons without a winner: {', '.join(undecided)}.",) if undecided else (),
     )
@@ -161,7 +159,7 @@ def _wins_by_pair(made: Made) -> Table:
         "pairs",
         "Wins by pair",
         words("pair", (f"{_VARIANT[one]} over {_VARIANT[two].lower()}" for one, two in pairs), "Pair"),
-        column("all", wins(made), "All questions", "share", digits=2),
-        column("general", wins(general), "General preference", "share", digits=2),
+        _shares("all", wins(made), "All questions"),
+        _shares("general", wins(general), "General preference"),
         caption=f"Share of the decided comparisons of the two that the first one wins, with n; {WILSON}.",
     )
