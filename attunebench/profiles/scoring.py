@@ -25,9 +25,8 @@ trait that is missing was not answered."""
 class Item(NamedTuple):
     """One thing that is right or wrong. Arrays have an entry for each row, NaN where there is no truth.
 
-    `right`: 1 or 0. `base`: the chance that the most frequent truth
-    of the other participants is right. `answered` and `declined`: 1 or 0; what is neither was not answered. `part`:
-    one of the groups of another item, answered with it.
+    `right`: 1 or 0. `base`: the chance that the most frequent truth of the other participants is right. `answered` and
+    `declined`: 1 or 0; what is neither was not answered. `part`: one of the groups of another item, answered with it.
     """
 
     id: str
@@ -152,16 +151,8 @@ def _item(trait: Trait, part: str, label: str, truths: list[Any], given: list[An
     right = [
         float(_is_right(truth, said)) if has == 1 else has for (truth, said), has in zip(rows, answered, strict=True)
     ]
-    return Item(
-        id=trait.id + part,
-        label=trait.label + label,
-        right=np.array(right),
-        base=base_right(truths, people),
-        answered=np.array(answered),
-        declined=np.array(declined),
-        screener=trait.screener,
-        part=bool(part),
-    )
+    rows_of = (np.array(right), base_right(truths, people), np.array(answered), np.array(declined))
+    return Item(trait.id + part, trait.label + label, *rows_of, trait.screener, bool(part))
 
 
 def _is_right(truth: Any, said: Any) -> bool:
