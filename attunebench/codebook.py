@@ -1,7 +1,5 @@
 """What an ID of the data format means: question texts, options, branches, emotions and how near they are to each other.
-
-Reads `annotation_codebook.json`, ours or a user's. Knows no conversation, prompt or metric.
-"""
+Reads `annotation_codebook.json`, ours or a user's."""
 
 from __future__ import annotations
 

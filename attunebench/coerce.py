@@ -1,8 +1,5 @@
-"""Single values of a JSON file → their normal forms, and None for anything else: yes/no, A/B, numbers, texts.
-
-Nothing is clamped or guessed: a value that does not fit is no answer (spec 4). Readers that take more than these
-(replies of models) or report what does not fit (conversation files) build on them. Knows no file and no key.
-"""
+"""Single values of a JSON file → their normal forms, None for anything else. Nothing is clamped or guessed: a value
+that does not fit is no answer (spec 4)."""
 
 from __future__ import annotations
 

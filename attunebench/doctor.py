@@ -1,8 +1,5 @@
-"""Looks at an installation and says what is fit for a run and what is not. Changes nothing.
-
-Owns the questions "what is installed", "is the data of the package there", "which keys would be found", "can results be
-written" and "does a server answer". A key's value is never part of a finding, nor is its length. Prints nothing.
-"""
+"""Looks at an installation and says what is fit for a run and what is not: what is installed, the package's data, keys,
+the output folder, a server. Changes and prints nothing. A key's value is never part of a finding, nor is its length."""
 
 from __future__ import annotations
 
@@ -60,18 +57,14 @@ def examine(
     base_url: str | None = None,
     api_key: str | None = None,
     output: Path = Path("results"),
-    environment: Mapping[str, str] | None = None,
 ) -> Iterator[Finding]:
-    """All findings, as they are made. A server is asked only where `base_url` is given, and gets `api_key` alone.
-
-    `environment` is the process's own where it is left out.
-    """
+    """All findings, as they are made. A server is asked only where `base_url` is given, and gets `api_key` alone."""
     yield Finding("ok", f"Python {platform.python_version()} on {platform.system()} ({sys.executable})")
     yield Finding("ok", f"attunebench {__version__}")
     yield dependencies()
     yield codebook()
     yield demonstration()
-    yield from keys(environment)
+    yield from keys()
     yield writable(output)
     if base_url is not None:
         yield server(base_url, api_key)

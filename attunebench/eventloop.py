@@ -1,10 +1,6 @@
-"""Runs coroutines by a clock that stands still while this process does: time asleep counts against nobody.
-
-A stopped process (SIGSTOP, a frozen container or virtual machine) finds all its timers due when it goes on, and would
-give up calls whose answers lie in its sockets. So time in which the loop could not run is taken out of `loop.time()`,
-by which every timer of asyncio and of the HTTP client is set. A suspended machine's monotonic clock stands still by
-itself on Linux; that it slept is noticed all the same, since connections may be dead.
-"""
+"""Runs coroutines by a clock that stands still while this process does (SIGSTOP, a frozen container): that time is
+taken out of `loop.time()`, by which all timers are set, so no call is given up whose answer lies in its socket. The
+clock of a suspended machine stands still by itself on Linux; that it slept is noticed: connections may be dead."""
 
 from __future__ import annotations
 
@@ -215,10 +211,7 @@ if sys.version_info < (3, 11):
 
 
 def _drop(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """asyncio prints tracebacks of tasks whose end nobody asked for: two timers that ended one request, most often.
-
-    They are shown in its debug mode (PYTHONASYNCIODEBUG=1).
-    """
+    # asyncio prints tracebacks of tasks whose end nobody asked for: two timers that ended one request, most often.
     if loop.get_debug():
         loop.default_exception_handler(context)
 

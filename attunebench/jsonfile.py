@@ -1,8 +1,5 @@
-"""Reads one JSON file of a user's within bounds of size and depth, and says in one sentence why it could not.
-
-Owns encoding, size, depth and what Python's parser takes although it cannot be used (NaN, 1e999, half surrogates).
-Refuses to know what a file means. orjson reads what is beyond doubt; the standard library's parser all else.
-"""
+"""Reads one JSON file of a user's within bounds of size and depth, and says in one sentence why it could not. orjson
+reads what is beyond doubt; the standard library's parser all else (NaN, 1e999, half surrogates, doubled keys)."""
 
 from __future__ import annotations
 
@@ -30,22 +27,28 @@ _BEYOND_64_BITS = b"0" * 19
 _ZEROS = re.compile(rb"0+")
 
 
-def read_json(path: Path, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> tuple[Any, str]:
+def read_json(path: Path) -> tuple[Any, str]:
     """The value in the file and the SHA-256 of its bytes in hex. Takes UTF-8 with or without BOM.
 
-    Raises DataError with a sentence that names the file: unreadable, larger than `max_bytes`, not UTF-8, not JSON,
-    nested deeper than `max_depth`, a number that is none (NaN, Infinity, 1e999), half a surrogate pair, a key that
+    Raises DataError with a sentence that names the file: unreadable, larger than `MAX_BYTES`, not UTF-8, not JSON,
+    nested deeper than `MAX_DEPTH`, a number that is none (NaN, Infinity, 1e999), half a surrogate pair, a key that
     stands in one object twice with different values.
     """
-    data = _bytes_of(path, max_bytes)
     try:
-        value = parse_json(data, max_depth=max_depth)
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error}).") from None
+    if len(data) > MAX_BYTES:
+        raise DataError(f"{path}: larger than {MAX_BYTES // 1024 // 1024} MB, which is no file of this format.")
+    try:
+        value = parse_json(data)
     except ValueError as error:
         raise DataError(f"{path}: {error}.") from None
     return value, hashlib.sha256(data).hexdigest()
 
 
-def parse_json(data: bytes, *, max_depth: int = MAX_DEPTH, lenient: bool = False) -> Any:
+def parse_json(data: bytes, *, lenient: bool = False) -> Any:
     """The value in `data`; ValueError says what is wrong with it, without a final stop.
 
     `lenient`: numbers that nobody can compute with (NaN, 1e999, hundreds of digits) are null, and halves of surrogate
@@ -54,10 +57,10 @@ def parse_json(data: bytes, *, max_depth: int = MAX_DEPTH, lenient: bool = False
     try:
         value, is_text = _read_quickly(data), True
     except (ValueError, TypeError):  # a TypeError: nested deeper than orjson writes, less deep than it reads
-        value = _read_carefully(data, max_depth, _LENIENT if lenient else _STRICT)
+        value = _read_carefully(data, _LENIENT if lenient else _STRICT)
         is_text = not (b"\\ud" in data or b"\\uD" in data) or (text := _dumped(value)) == encodable(text)
-    if _may_be_deeper(data, max_depth) and _is_deeper(value, max_depth):
-        raise ValueError(f"nested deeper than {max_depth} levels")
+    if _may_be_deeper(data) and _is_deeper(value):
+        raise ValueError(f"nested deeper than {MAX_DEPTH} levels")
     if is_text:
         return value
     if lenient:
@@ -93,7 +96,7 @@ def _read_quickly(data: bytes) -> Any:
     return value
 
 
-def _read_carefully(data: bytes, max_depth: int, decoder: json.JSONDecoder) -> Any:
+def _read_carefully(data: bytes, decoder: json.JSONDecoder) -> Any:
     try:
         return decoder.decode(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -101,18 +104,7 @@ def _read_carefully(data: bytes, max_depth: int, decoder: json.JSONDecoder) -> A
     except json.JSONDecodeError as error:
         raise ValueError(f"not valid JSON (line {error.lineno}, column {error.colno}: {error.msg})") from None
     except RecursionError:
-        raise ValueError(f"nested deeper than {max_depth} levels") from None
-
-
-def _bytes_of(path: Path, max_bytes: int) -> bytes:
-    try:
-        with path.open("rb") as file:
-            data = file.read(max_bytes + 1)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror or error}).") from None
-    if len(data) > max_bytes:
-        raise DataError(f"{path}: larger than {max_bytes // 1024 // 1024} MB, which is no file of this format.")
-    return data
+        raise ValueError(f"nested deeper than {MAX_DEPTH} levels") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -149,19 +141,19 @@ def _decoder(*, lenient: bool) -> json.JSONDecoder:
 _STRICT, _LENIENT = _decoder(lenient=False), _decoder(lenient=True)
 
 
-def _may_be_deeper(data: bytes, max_depth: int) -> bool:
+def _may_be_deeper(data: bytes) -> bool:
     """Cheap, and never wrong when it says no: innermost pairs vanish, one level a round. Brackets in texts mislead."""
     brackets = data.translate(None, _NOT_BRACKETS)
-    for _ in range(max_depth):
+    for _ in range(MAX_DEPTH):
         if not brackets:
             return False
         brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")
     return bool(brackets)
 
 
-def _is_deeper(value: Any, max_depth: int) -> bool:
+def _is_deeper(value: Any) -> bool:
     level = [value]
-    for _ in range(max_depth + 1):
+    for _ in range(MAX_DEPTH + 1):
         inner = (v.values() if isinstance(v, dict) else v for v in level if isinstance(v, (dict, list)))
         level = list(chain.from_iterable(inner))
     return bool(level)

@@ -1,7 +1,5 @@
-"""The scales on which judges rate drafts from 1 to 7, and how judges are named beside scores.
-
-Ratings on different scales are never averaged. Knows no prompt and no score.
-"""
+"""The scales on which judges rate drafts from 1 to 7, and how judges are named beside scores. Ratings on different
+scales are never averaged."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Which rules scores follow, and a scores.json of the released scorer, read with tolerance into the shape of ours.
-
-Owns the names under which its quantities, models and conversations may stand there. What it does not know is listed,
-what is out of its range is refused by name. Computes nothing but means over the conversations of the file.
-"""
+"""Which rules scores follow, and a scores.json of the released scorer, read with tolerance into the shape of ours. What
+it does not know is listed, what is out of its range is refused by name."""
 
 from __future__ import annotations
 
@@ -34,8 +31,8 @@ _OTHER_FILES = (
 
 _LISTS = ("conversations", "conversation_scores", "scores", "results")
 _AGGREGATES = ("aggregates", "aggregate_results")
-_IDS, _MODELS = ("conversation_id",), ("em_model", "model")
-_ABOUT = frozenset((*_IDS, *_MODELS, "provider", "mode", "participant_id", "n_conversations", "post_score"))
+_MODELS = ("em_model", "model")
+_ABOUT = frozenset(("conversation_id", *_MODELS, "provider", "mode", "participant_id", "n_conversations", "post_score"))
 _NAMES: Mapping[str, str] = {
     "emotion_hit_rate_tagged_only": "emotion_hit_rate_tagged",
     "emotion_va_score": "emotion_va",
@@ -130,7 +127,7 @@ def _metric_of(key: str) -> str | None:
     return known if known in REGISTRY else None
 
 
-def _first(entry: Entry, keys: Sequence[str]) -> str | None:
+def _first(entry: Entry, *keys: str) -> str | None:
     found = next((entry[key] for key in keys if isinstance(entry.get(key), (str, int))), None)
     return None if found is None else str(found).strip() or None
 
@@ -146,17 +143,26 @@ class _Reader:
     unknown: dict[str, None] = field(default_factory=dict)
 
     def read(self, where: str, entry: Entry) -> None:
-        model = _first(entry, _MODELS) or _first(self.top, _MODELS)
+        model = _first(entry, *_MODELS) or _first(self.top, *_MODELS)
         if model is None:
             raise DataError(f"{self.name}, {where} names no model (em_model); add it or leave the entry out.")
-        mode = _first(entry, ("mode",)) or _first(self.top, ("mode",)) or "default"
-        key = (_first(entry, ("provider",)) or PROVIDER, model, mode)
+        mode = _first(entry, "mode") or _first(self.top, "mode") or "default"
+        key = (_first(entry, "provider") or PROVIDER, model, mode)
         means, errors = self._values(where, entry)
-        conversation, count = _first(entry, _IDS), entry.get("n_conversations")
+        conversation, count = _first(entry, "conversation_id"), entry.get("n_conversations")
         if conversation is not None:
             if (key, conversation) in self.conversations:
                 raise DataError(f"{self.name}, {where}: {model} ({mode}) has {conversation} twice; leave one out.")
-            self.conversations[key, conversation] = _conversation(key, conversation, entry, means)
+            self.conversations[key, conversation] = {
+                "conversationId": conversation,
+                **dict(zip(_OF_GROUP, key, strict=True)),
+                "epoch": None,
+                "source_file": "",
+                "participant_id": _first(entry, "participant_id"),
+                "n_turns": 0,
+                "metrics": means,
+                "turns": [],
+            }
         elif type(count) is int and count > 0:
             self.aggregates[key] = _aggregate(key, count, _by_se(means, errors, count))
         else:
@@ -197,13 +203,12 @@ class _Reader:
         groups: dict[Key, list[dict[str, Any]]] = {}
         for (key, _), conversation in self.conversations.items():
             groups.setdefault(key, []).append(conversation)
-        aggregates = []
-        for key, rows in groups.items():
-            stated = self.aggregates.get(key, {"metrics": {}})["metrics"]
-            z_score = {"z_score": stated["z_score"]} if "z_score" in stated else {}
-            aggregates.append(_aggregate(key, len(rows), _bootstrap(rows) | z_score))
+        computed = {key: _aggregate(key, len(rows), _bootstrap(rows)) for key, rows in groups.items()}
+        for key in computed.keys() & self.aggregates.keys():
+            stated = self.aggregates[key]["metrics"]
+            computed[key]["metrics"] |= {"z_score": stated["z_score"]} if "z_score" in stated else {}
         alone = [key for key in self.aggregates if key not in groups]
-        aggregates += [self.aggregates[key] for key in alone]
+        aggregates = [*computed.values(), *(self.aggregates[key] for key in alone)]
         keys = [*groups, *alone]
         metadata = {
             "rules": "released",
@@ -224,19 +229,6 @@ class _Reader:
             ],
         }
         return dict(new_scores(metadata, list(self.conversations.values()), aggregates, {}))  # type: ignore[arg-type]
-
-
-def _conversation(key: Key, conversation: str, entry: Entry, metrics: dict[str, float]) -> dict[str, Any]:
-    return {
-        "conversationId": conversation,
-        **dict(zip(_OF_GROUP, key, strict=True)),
-        "epoch": None,
-        "source_file": "",
-        "participant_id": _first(entry, ("participant_id",)),
-        "n_turns": 0,
-        "metrics": metrics,
-        "turns": [],
-    }
 
 
 def _aggregate(key: Key, count: int, metrics: dict[str, Any]) -> dict[str, Any]:

@@ -125,8 +125,8 @@ def p_value(p: float) -> str:
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """ "1 model", "11 models"."""
-    return f"{count} {noun if count == 1 else plural or noun + 's'}"
+    """ "1 model", "1,100 models"."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def listed(names: Iterable[str], *, most: int = 6) -> str:

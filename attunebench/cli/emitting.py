@@ -17,7 +17,7 @@ from attunebench.cli.arguments import Format
 from attunebench.errors import DataError, UsageError
 from attunebench.files import atomic_write, replaces_a_file
 from attunebench.jsonfile import read_json
-from attunebench.text import clean
+from attunebench.text import clean, counted
 
 if TYPE_CHECKING:
     from attunebench.analyses.table import Analysis
@@ -43,9 +43,7 @@ def warn(text: str) -> None:
     say(f"! {clean(text)}")
 
 
-def plural(count: int, noun: str, many: str = "") -> str:
-    """ "1 line", "1,100 lines"."""
-    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+plural = counted
 
 
 def first(lines: Sequence[str], more: str = " more.", *, most: int = 5) -> list[str]:

@@ -27,7 +27,6 @@ from attunebench.runner.settings import RunSettings
 
 if TYPE_CHECKING:
     from attunebench.conversations import ConversationSet
-    from attunebench.profiles import ProfileScores
 
 _OF_A_BENCHMARK = ("judge_scale", "judge_price_in", "judge_price_out", "panas_strategy", "shard")
 
@@ -82,7 +81,7 @@ def predict_profile(
         running.show_estimate(estimate, settings, known_prices(settings), jobs="conversations")
         return
     if score_only:
-        if _show(loaded, settings, format, output_scores, resamples).not_scored or loaded.skipped:
+        if _show(loaded, settings, format, output_scores, resamples) or loaded.skipped:
             raise typer.Exit(1)
         return
     from attunebench.profiles import predict_profiles
@@ -95,16 +94,16 @@ def predict_profile(
 
 def _show(
     loaded: ConversationSet, settings: RunSettings, format: Format, output: Path | None, resamples: int
-) -> ProfileScores:
-    """Score what the folder holds and write it where it is wanted."""
+) -> tuple[str, ...]:
+    """Score what the folder holds and write it where it is wanted; sentences on what could not be scored."""
     from attunebench.analyses.base import Settings
     from attunebench.cli.emitting import emit_analyses, working
     from attunebench.profiles import score_profiles
 
     em = settings.em
     with working("scoring"):
-        scores = score_profiles(
+        analysis, not_scored = score_profiles(
             settings.output, list(loaded), em.provider, em.model, Settings(resamples=resamples, by_participant=True)
         )
-    emit_analyses([scores.analysis], format, output)
-    return scores
+    emit_analyses([analysis], format, output)
+    return not_scored

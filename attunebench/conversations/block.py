@@ -1,7 +1,5 @@
 """Reads single values of a conversation file: the normal form, or an issue that says where and why there is none.
-
-Owns what each kind of value may be and the sentences of spec 2.1; spellings that results share are in `coerce`.
-"""
+Owns what each kind of value may be and the sentences of spec 2.1; spellings that results share are in `coerce`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Which groups of diagnoses a conversation counts under, from the names that its participant gave.
-
-Names are free text, so a group takes every name that has one of its parts in it, in any letter case; a conversation can
-be in several. They are what people told of themselves, and no group is a finding of ours.
-"""
+"""Which groups of diagnoses a conversation counts under, from the names that its participant gave: free text, so a
+group takes every name with one of its parts in it. Self-reported, and no finding of ours."""
 
 from __future__ import annotations
 

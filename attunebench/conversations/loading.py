@@ -1,7 +1,5 @@
-"""A folder → its conversations in order, or a report of what is wrong with it. Owns finding files and what spans them.
-
-The rules of a single conversation are `reading`'s. Prints nothing and changes nothing.
-"""
+"""A folder → its conversations in order, or a report of what is wrong with it. The rules of a single conversation are
+`reading`'s. Prints nothing and changes nothing."""
 
 from __future__ import annotations
 
@@ -94,11 +92,8 @@ class ValidationReport:
         return Counter(issue.kind or "other" for issue in self.warnings)
 
 
-class _File(NamedTuple):
-    """A conversation file as read; `conversation` is None where the file itself is invalid."""
-
-    notes: Notes
-    conversation: Conversation | None = None
+_File = tuple[Conversation | None, Notes]
+"""A conversation file as read; None where the file itself is invalid."""
 
 
 def load_conversations(folder: str | Path, *, skip_invalid: bool = False) -> ConversationSet:
@@ -109,7 +104,7 @@ def load_conversations(folder: str | Path, *, skip_invalid: bool = False) -> Con
     `skip_invalid` these are left out and named in `skipped`, and only a folder without any valid one is refused.
     """
     files, passed_over = _scan(Path(folder))
-    invalid = [file.notes for file in files if file.notes.errors]
+    invalid = [notes for _, notes in files if notes.errors]
     first = listed((str(notes.errors[0]) for notes in invalid), most=_ERRORS_NAMED + 1)
     if invalid and not skip_invalid:
         raise DataError(
@@ -118,8 +113,8 @@ def load_conversations(folder: str | Path, *, skip_invalid: bool = False) -> Con
         )
     if len(invalid) == len(files):
         raise DataError(f"None of the {len(files)} conversation files in {folder} is valid: {first}.")
-    valid = [file for file in files if not file.notes.errors]
-    conversations = tuple(file.conversation for file in valid if file.conversation is not None)
+    valid = [(conversation, notes) for conversation, notes in files if not notes.errors]
+    conversations = tuple(conversation for conversation, _ in valid if conversation is not None)
     return ConversationSet(
         folder=str(folder),
         conversations=conversations,
@@ -140,10 +135,10 @@ def validate_folder(folder: str | Path) -> ValidationReport:
     files, passed_over = _scan(Path(folder))
     return ValidationReport(
         folder=str(folder),
-        n_conversations=sum(not file.notes.errors for file in files),
-        files=tuple(file.notes.file for file in files),
-        conversations=tuple(file.conversation for file in files if file.conversation is not None),
-        errors=tuple(issue for file in files for issue in file.notes.errors),
+        n_conversations=sum(not notes.errors for _, notes in files),
+        files=tuple(notes.file for _, notes in files),
+        conversations=tuple(conversation for conversation, _ in files if conversation is not None),
+        errors=tuple(issue for _, notes in files for issue in notes.errors),
         warnings=_warnings(files),
         passed_over=passed_over,
     )
@@ -153,15 +148,11 @@ def _scan(folder: Path) -> tuple[list[_File], tuple[PassedOver, ...]]:
     """The conversation files in a folder, in order, and the other JSON files."""
     if not folder.exists():
         raise DataError(f"There is no folder {folder}; give the folder that holds the conversation files.")
+    paths = _json_files(folder) if folder.is_dir() else [folder]
     root = folder if folder.is_dir() else folder.parent
-    files: list[_File] = []
-    passed_over: list[PassedOver] = []
-    for path in _json_files(folder) if folder.is_dir() else [folder]:
-        read = _read(path, path.relative_to(root).as_posix())
-        if isinstance(read, PassedOver):
-            passed_over.append(read)
-        else:
-            files.append(read)
+    read = [_read(path, path.relative_to(root).as_posix()) for path in paths]
+    passed_over = [one for one in read if isinstance(one, PassedOver)]
+    files = [one for one in read if not isinstance(one, PassedOver)]
     if not files:
         raise DataError(_nothing(folder, passed_over))
     _note_duplicates(files)
@@ -173,8 +164,8 @@ def _json_files(folder: Path) -> list[Path]:
         number = file_number(path.name)
         return (float("inf") if number is None else number, path.name, path.relative_to(folder).as_posix())
 
-    paths = (path for path in visible_files(folder) if path.name.endswith(".json"))
-    return sorted((path for path in paths if path.name != MANIFEST_NAME), key=order)
+    paths = (path for path in visible_files(folder) if path.name.endswith(".json") and path.name != MANIFEST_NAME)
+    return sorted(paths, key=order)
 
 
 def file_number(name: str) -> int | None:
@@ -188,39 +179,38 @@ def _read(path: Path, file: str) -> _File | PassedOver:
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in file):
         notes.file = ascii(file)
         notes.error("", "the name has a control character or is not UTF-8; rename the file")
-        return _File(notes)
+        return None, notes
     try:
         if not path.is_file():
             raise DataError(f"{path}: cannot be read (a broken link, or not a regular file).")
         raw, sha256 = read_json(path)
     except DataError as error:
         notes.error("", str(error).removeprefix(f"{path}: ").removesuffix("."))
-        return _File(notes)
+        return None, notes
     if not isinstance(raw, dict) or "turns" not in raw:
         return PassedOver(file, "it has no turns")
     if "em_model" in raw:
         return PassedOver(file, "it is a result (it has an em_model)")
-    conversation, notes = read_conversation(raw, file, source=str(path), sha256=sha256)
-    return _File(notes, conversation)
+    return read_conversation(raw, file, source=str(path), sha256=sha256)
 
 
 def _note_duplicates(files: Iterable[_File]) -> None:
-    by_id: dict[str, list[_File]] = {}
-    for file in files:
-        if file.conversation is not None:
-            by_id.setdefault(file.conversation.conversation_id, []).append(file)
+    by_id: dict[str, list[Notes]] = {}
+    for conversation, notes in files:
+        if conversation is not None:
+            by_id.setdefault(conversation.conversation_id, []).append(notes)
     for conversation_id, same in by_id.items():
-        for file in same if len(same) > 1 else ():
-            others = " and ".join(other.notes.file for other in same if other is not file)
-            file.notes.error("conversationId", f"'{conversation_id}' is also the id of {others}")
+        for notes in same if len(same) > 1 else ():
+            others = " and ".join(other.file for other in same if other is not notes)
+            notes.error("conversationId", f"'{conversation_id}' is also the id of {others}")
 
 
 def _warnings(files: Sequence[_File]) -> tuple[Issue, ...]:
     """All warnings of the files, and for each variant that is nearly always on one letter, which gives it away."""
-    conversations = [file.conversation for file in files if file.conversation is not None]
-    sides = [(c.a, c.b) for one in conversations for turn in one.turns for c in turn.comparisons]
+    turns = [turn for conversation, _ in files if conversation is not None for turn in conversation.turns]
+    sides = [(c.a, c.b) for turn in turns for c in turn.comparisons]
     on_a, on_b = Counter(a for a, _ in sides), Counter(b for _, b in sides)
-    warnings = [issue for file in files for issue in file.notes.warnings]
+    warnings = [issue for _, notes in files for issue in notes.warnings]
     for variant, n in (on_a + on_b).items():
         most, letter = max((on_a[variant], "A"), (on_b[variant], "B"))
         if most > LETTER_LIMIT * n:

@@ -1,7 +1,5 @@
 """One parsed JSON value → one `Conversation`, or the errors that forbid it. Settles aliases, spellings and totals.
-
-Touches no file. The rules of spec 2.1 about the turns are in `turns`, those about single values in `block`.
-"""
+The rules of spec 2.1 about the turns are in `turns`, those about single values in `block`."""
 
 from __future__ import annotations
 

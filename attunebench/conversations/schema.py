@@ -1,7 +1,4 @@
-"""What a conversation is, once it has been read: frozen, normalised, and the same for every reader.
-
-Aliases, spellings and totals are settled while reading (see `reading.py`); nobody after it meets them again.
-"""
+"""What a conversation is, once it has been read: frozen, normalised, and the same for every reader."""
 
 from __future__ import annotations
 
@@ -62,7 +59,7 @@ class Panas(Frozen):
 
 
 class ConversationWide(Frozen):
-    """The participant's answers about the whole talk; None is unknown. `four_branch`: branch → 1–7, known ones only.
+    """Answers about the whole conversation; None is unknown. `four_branch`: branch → 1–7, known ones only.
 
     `follow_up` is () where it is absent beside a positive Q3 and None where it is absent beside a negative one.
     """

@@ -1,9 +1,5 @@
-"""What a participant's profile says, trait by trait, as answers from a fixed list: what a profile is predicted in.
-
-Owns the traits, their answers, and how a profile's free words and scale values become one of them. The lists are
-constants: they depend on no data, so that nothing of a profile can show in them. Traits are what people told of
-themselves, and scales are screeners: no value here is a finding about anybody. Knows no prompt and no score.
-"""
+"""What a participant's profile says, trait by trait, as answers from fixed lists that depend on no data. Traits are
+self-reported and scales are screeners: no value here is a finding about anybody."""
 
 from __future__ import annotations
 

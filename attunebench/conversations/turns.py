@@ -1,7 +1,4 @@
-"""The turns of a parsed conversation file → `Turn`s with their labels. Settles the aliases and checks the labels.
-
-Knows nothing of the rest of the file (see `reading`).
-"""
+"""The turns of a parsed conversation file → `Turn`s with their labels. Settles the aliases and checks the labels."""
 
 from __future__ import annotations
 

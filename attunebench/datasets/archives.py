@@ -13,7 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO, NamedTuple
+from typing import IO
 
 from attunebench.datasets.subsets import belongs_to_data
 from attunebench.errors import DataError
@@ -51,10 +51,8 @@ _BROKEN = (
 """What Python's readers raise over bytes that are not a sound archive; `_members` adds ValueError for an unsafe one."""
 
 
-class _Member(NamedTuple):
-    name: str
-    size: int
-    content: IO[bytes]
+_Member = tuple[str, int, IO[bytes]]
+"""Name, size and content."""
 
 
 def unpack(path: Path, label: str, folder: Path) -> dict[PurePosixPath, Path]:
@@ -103,19 +101,19 @@ def _members(path: Path) -> Iterator[_Member]:
         else:
             raise ValueError(f"it is {_kind_of(start)}")
         seen, unpacked = set(), 0
-        for member in members:
-            key = PurePosixPath(member.name).as_posix().casefold()
-            if len(member.name) > _LONGEST_NAME or _UNSAFE_NAME.match(member.name):
-                raise ValueError(f"the entry '{member.name[:80]}' could lie outside its folder")
+        for name, size, content in members:
+            key = PurePosixPath(name).as_posix().casefold()
+            if len(name) > _LONGEST_NAME or _UNSAFE_NAME.match(name):
+                raise ValueError(f"the entry '{name[:80]}' could lie outside its folder")
             if key in seen:
-                raise ValueError(f"it has '{member.name}' twice, letter case aside")
+                raise ValueError(f"it has '{name}' twice, letter case aside")
             seen.add(key)
-            unpacked += member.size
+            unpacked += size
             if len(seen) > MOST_ENTRIES:
                 raise ValueError(f"it has more than {MOST_ENTRIES:,} files")
             if unpacked > limit:
                 raise ValueError(f"it would unpack to more than {megabytes(limit)}, far more than its size allows")
-            yield member
+            yield name, size, content
 
 
 def _zip_members(file: io.BufferedReader) -> Iterator[_Member]:
@@ -131,7 +129,7 @@ def _zip_members(file: io.BufferedReader) -> Iterator[_Member]:
                 raise ValueError(f"'{info.filename}' is packed in a way that is not read here")
             if not info.filename.endswith("/"):
                 # `filename` is cut at a NUL already.
-                yield _Member(info.orig_filename, info.file_size, archive.open(info))
+                yield info.orig_filename, info.file_size, archive.open(info)
 
 
 def _tar_members(file: io.BufferedReader) -> Iterator[_Member]:
@@ -142,7 +140,7 @@ def _tar_members(file: io.BufferedReader) -> Iterator[_Member]:
                 raise ValueError(f"'{info.name}' is a link or a device")
             content = archive.extractfile(info)
             if content is not None:  # None is a folder
-                yield _Member(info.name, info.size, content)
+                yield info.name, info.size, content
         # The reader takes a damaged header for the end; behind the real one are zeros, and the checksum of gzip.
         file.seek(archive.offset)
         if any(file.read(tarfile.BLOCKSIZE)):

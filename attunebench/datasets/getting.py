@@ -1,7 +1,5 @@
 """Published subsets: got from a folder, an archive or an address, cut out of a larger folder, found on this machine.
-
-A folder that is made is whole and checked, or it is not there.
-"""
+A folder that is made is whole and checked, or it is not there."""
 
 from __future__ import annotations
 
@@ -9,6 +7,7 @@ import filecmp
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
@@ -162,14 +161,12 @@ def _checksum(sha256: str | None, origin: Path | str) -> str | None:
 
 def _existing(subset: str, target: Path) -> Built | None:
     """The subset where it is in its place already, complete and valid."""
-    try:
+    with suppress(DataError):
         report = validate_folder(target)
-    except DataError:
-        return None
-    numbers = sorted(conversation_number(Path(name).name) or 0 for name in report.files)
-    if report.errors or numbers != sorted(published_subsets()[subset]):
-        return None
-    return Built(subset, target, manifest_of(target, report), n_warnings=len(report.warnings), is_new=False)
+        numbers = {conversation_number(Path(name).name) for name in report.files}
+        if not report.errors and numbers == published_subsets()[subset] and len(report.files) == len(numbers):
+            return Built(subset, target, manifest_of(target, report), n_warnings=len(report.warnings), is_new=False)
+    return None
 
 
 def _files(origin: Path | str, work: Path, expected: str | None, progress: Progress) -> tuple[Files, str]:
@@ -244,7 +241,7 @@ def cut(
     return built
 
 
-class Found(NamedTuple):
+class FoundFolder(NamedTuple):
     """A folder that is, or could be, a subset: the wanted numbers that it lacks, and how many more published ones it
     has."""
 
@@ -259,7 +256,7 @@ class Listed(NamedTuple):
 
     name: str
     size: int
-    found: list[Found]
+    found: list[FoundFolder]
     within: list[Path]
     bundled: Path | None = None
 
@@ -273,7 +270,7 @@ def list_known(places: Iterable[Path] = (Path(),)) -> list[Listed]:
         found, within = [], []
         for folder, present in folders.items():
             if folder.resolve().name.lower() == name.lower() or present == numbers:
-                found.append(Found(folder, tuple(sorted(numbers - present)), len(present - numbers)))
+                found.append(FoundFolder(folder, tuple(sorted(numbers - present)), len(present - numbers)))
             elif numbers <= present:
                 within.append(folder)
         listed.append(Listed(name, len(numbers), found, sorted(within, key=lambda f: f.resolve().name not in subsets)))
@@ -286,16 +283,9 @@ def _folders(places: Iterable[Path]) -> dict[Path, frozenset[int]]:
     published = frozenset().union(*published_subsets().values())
     folders: dict[Path, tuple[Path, frozenset[int]]] = {}
     for base in (where / inner for where in places for inner in _PLACES_IN):
-        children = (child for child in _inside(base) if child.is_dir() and not child.name.startswith("."))
-        for folder in (base, *children):
-            numbers = published & {conversation_number(path.name) for path in _inside(folder)}
+        # `glob` passes over what cannot be looked into.
+        for folder in (base, *(child for child in sorted(base.glob("[!.]*")) if child.is_dir())):
+            numbers = published & {conversation_number(path.name) for path in folder.glob("conversation_*.json")}
             if numbers:
                 folders.setdefault(folder.resolve(), (folder, numbers))
     return dict(folders.values())
-
-
-def _inside(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except OSError:
-        return []  # what cannot be looked into has nothing to offer

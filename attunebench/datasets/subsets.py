@@ -1,7 +1,4 @@
-"""The published subsets by the numbers of their files, and what names of files say. Knows no file's content.
-
-The numbers are data in `published_subsets.json`; conversation number 106 is in Subsample100 and not in Sample200.
-"""
+"""The published subsets by the numbers of their files (`published_subsets.json`), and what names of files say."""
 
 from __future__ import annotations
 

@@ -1,13 +1,12 @@
-"""Is a data folder what it should be: complete, valid, without duplicates, and as it was when its manifest was written.
-
-The manifest has name, size and digest of every file. Looking changes nothing; only `save_manifest` writes.
-"""
+"""Is a data folder what it should be: complete, valid, without duplicates, and as it was when its manifest (name, size
+and digest of every file) was written. Looking changes nothing; only `save_manifest` writes."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -55,14 +54,12 @@ class Manifest(BaseModel):
     ground_truth_sha256: str
     files: list[FileEntry]
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether the digest is that of the entries."""
-        conversations = [(entry.name, entry.sha256) for entry in self.files if entry.conversation_id is not None]
-        return self.ground_truth_sha256 == digest_of(conversations)
+
+def _truth_sha256(files: Iterable[FileEntry]) -> str:
+    return digest_of((entry.name, entry.sha256) for entry in files if entry.conversation_id is not None)
 
 
-def manifest_of(folder: Path, report: ValidationReport, *, created: datetime | None = None) -> Manifest:
+def manifest_of(folder: Path, report: ValidationReport) -> Manifest:
     """The manifest of a folder whose validation is `report`. Raises DataError where a file of it is invalid."""
     if report.errors:
         raise DataError(
@@ -70,12 +67,12 @@ def manifest_of(folder: Path, report: ValidationReport, *, created: datetime | N
             "`attune-bench validate` lists all errors."
         )
     entries = entries_of(folder, report)
-    conversations = [entry for entry in entries if entry.conversation_id is not None]
+    conversations = [entry.name for entry in entries if entry.conversation_id is not None]
     return Manifest(
-        created=(created or datetime.now(timezone.utc)).isoformat(timespec="seconds"),
-        subset=recognise(entry.name for entry in conversations),
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        subset=recognise(conversations),
         n_conversations=len(conversations),
-        ground_truth_sha256=digest_of((entry.name, entry.sha256) for entry in conversations),
+        ground_truth_sha256=_truth_sha256(entries),
         files=entries,
     )
 
@@ -137,46 +134,32 @@ def read_manifest(path: Path) -> Manifest:
         raise DataError(f"{path} is not a manifest of attune-bench; name another file with --manifest.")
     if raw.get("version") != 1:
         raise DataError(f"{path} is a manifest of another version ({raw.get('version')!r}); update attune-bench.")
-    try:
+    with suppress(ValidationError):
         manifest = Manifest.model_validate(raw)
-        is_whole = manifest.is_whole
-    except ValidationError:
-        is_whole = False
-    if not is_whole:
-        raise DataError(
-            f"{path} is damaged: its digest does not fit the files that it names. Delete it and write a new one with "
-            "`attune-bench data verify DIR --write-manifest`, or restore it."
-        )
-    return manifest
+        if manifest.ground_truth_sha256 == _truth_sha256(manifest.files):
+            return manifest
+    raise DataError(
+        f"{path} is damaged: its digest does not fit the files that it names. Delete it and write a new one with "
+        "`attune-bench data verify DIR --write-manifest`, or restore it."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What a folder holds.
-
-    `match`: how its file numbers differ from the subset that was asked for, else from the nearest; None where none is
-    near. `misnamed`: files that are not named as published ones. `duplicates` and `changes` (from the manifest):
-    a sentence each.
-    """
+    """What a folder holds. `subset` says how its file numbers differ from the published subset that was asked for, else
+    from the nearest; `fits`: they are those asked for, if any were. `duplicates` and `changes`: a sentence each."""
 
     folder: Path
     report: ValidationReport
-    match: Match | None
-    asked: bool
-    misnamed: tuple[str, ...]
+    subset: str
+    fits: bool
     duplicates: tuple[str, ...]
     changes: tuple[str, ...]
 
     @property
     def ok(self) -> bool:
         """Whether nothing speaks against using the folder as what it was said to be."""
-        incomplete = self.asked and not self.is_subset
-        return self.report.ok and not self.duplicates and not self.changes and not incomplete
-
-    @property
-    def is_subset(self) -> bool:
-        """Whether the files are exactly those of the subset in `match`."""
-        return self.match is not None and not (self.match.missing or self.match.extra or self.misnamed)
+        return self.report.ok and self.fits and not self.duplicates and not self.changes
 
     @property
     def digest(self) -> str:
@@ -195,8 +178,10 @@ def verify(folder: str | Path, *, subset: str | None = None, manifest: Manifest 
     if folder.is_file():
         raise DataError(f"{folder} is a file; give the folder that holds the conversation files.")
     report = validate_folder(folder)
-    published = {name: conversation_number(Path(name).name) for name in report.files}
-    numbers = {number for number in published.values() if number is not None}
+    numbers = {name: conversation_number(Path(name).name) for name in report.files}
+    misnamed = [name for name, number in numbers.items() if number is None]
+    known = {number for number in numbers.values() if number is not None}
+    match = nearest(known) if subset is None else match_of(subset, known)
     same_number = (
         f"number {number} is that of {' and '.join(names)}"
         for number, names in files_by_number(report.files).items()
@@ -205,9 +190,8 @@ def verify(folder: str | Path, *, subset: str | None = None, manifest: Manifest 
     return Verification(
         folder=folder,
         report=report,
-        match=nearest(numbers) if subset is None else match_of(subset, numbers),
-        asked=subset is not None,
-        misnamed=tuple(name for name, number in published.items() if number is None),
+        subset=_subset_text(match, misnamed, asked=subset is not None),
+        fits=subset is None or not (misnamed or (match and (match.missing or match.extra))),
         duplicates=(*same_number, *_same_texts(folder, report.conversations)),
         changes=() if manifest is None else tuple(differences(manifest, entries_of(folder, report))),
     )
@@ -237,20 +221,18 @@ def _same_texts(folder: Path, conversations: Collection[Conversation]) -> Iterat
             yield f"{' and '.join(files)} hold the same conversation under {len(by_id)} ids, with {labels} labels"
 
 
-def subset_text(verification: Verification) -> str:
-    """How the file numbers differ from the published subsets, in a sentence."""
-    match, misnamed = verification.match, verification.misnamed
+def _subset_text(match: Match | None, misnamed: list[str], *, asked: bool) -> str:
     if match is None:
         return "The file numbers are not those of a published subset."
-    if verification.is_subset:
-        return (
-            f"The file numbers are exactly those of {match.subset}; contents are not compared with what was published."
-        )
     parts = [
         f"{len(match.missing)} missing ({spans(match.missing)})" if match.missing else "",
         f"{len(match.extra)} extra ({spans(match.extra)})" if match.extra else "",
         f"{len(misnamed)} not named conversation_N.json (such as {misnamed[0]})" if misnamed else "",
     ]
-    how = "These are not the files of" if verification.asked else "Not a published subset; the nearest is"
+    if not any(parts):
+        return (
+            f"The file numbers are exactly those of {match.subset}; contents are not compared with what was published."
+        )
+    how = "These are not the files of" if asked else "Not a published subset; the nearest is"
     outside = outside_text((*match.missing, *match.extra))
     return f"{how} {match.subset}: {', '.join(filter(None, parts))}.{outside}"

@@ -1,11 +1,10 @@
-"""The task of predicting profiles, as the engine runs it: one call a conversation, one file for its answer; and scores.
+"""The task of predicting profiles: one call a conversation, one file for its answer; and its scores.
 
-Nothing of it enters a score of the benchmark.
-"""
+Nothing of it enters a score of the benchmark."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,7 @@ from attunebench.results.assemble import provenance, taken
 from attunebench.runner import Observer, RunSettings, RunSummary, run_conversations
 from attunebench.runner.files import identity_of, read_object
 from attunebench.runner.work import Task
-from attunebench.text import listed, printable
+from attunebench.text import counted, listed, printable
 
 if TYPE_CHECKING:
     from attunebench.protocol.calls import Call, Mode, Record
@@ -48,7 +47,7 @@ class ProfileTask(Task):
     def plan(
         self, conversation: Conversation, mode: Mode, codebook: Codebook, settings: RunSettings
     ) -> tuple[Call, ...]:
-        return (plan_profile(conversation, codebook, self.traits),)
+        return (plan_profile(conversation, self.traits),)
 
     def warnings(self, conversations: Sequence[Conversation], codebook: Codebook) -> tuple[str, ...]:
         return ()
@@ -103,43 +102,35 @@ def predict_profiles(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileScores:
-    """The analysis of a model's predictions, and sentences on those that could not be scored (it has them too)."""
-
-    analysis: Analysis
-    not_scored: tuple[str, ...] = ()
-
-
 def score_profiles(
     folder: Path, conversations: Sequence[Conversation], provider: str, model: str, settings: Settings | None = None
-) -> ProfileScores:
+) -> tuple[Analysis, tuple[str, ...]]:
     """Score the predictions of a model in a folder against the profiles of these conversations.
 
-    `settings`: seed, resamples, level, small … of the statistics. Raises DataError where the folder has none of them.
+    Gives the analysis, and sentences on predictions that could not be scored (the analysis has them too). `settings`:
+    seed, resamples, level, small … of the statistics. Raises DataError where the folder has none of the model.
     """
     traits = traits_of(conversations)
     answers, not_scored = _read_predictions(folder, provider, model, traits)
     if unknown := sorted(answers.keys() - {c.conversation_id for c in conversations}):
         not_scored.append(f"Not scored, no such conversation here: {_some(unknown)}.")
-    warnings = list(not_scored)
-    for trait in traits:
-        told = [words for c in conversations if (words := untold(trait, c.profile)) is not None]
-        if told:
-            warnings.append(
-                f"{trait.label}: told in words that fit none of the answers in {len(told)} conversations "
-                f"({_some(sorted(set(told)))}); they are not scored."
-            )
+    told = {trait.label: [w for c in conversations if (w := untold(trait, c.profile)) is not None] for trait in traits}
+    unusable = [
+        f"{label}: the words of {counted(len(words), 'conversation')} fit none of the answers "
+        f"({_some(sorted(set(words)))}); they are not scored."
+        for label, words in told.items()
+        if words
+    ]
     analysis = tabulate(
         score(conversations, answers, traits),
         printable(provider),
         printable(model),
         len(conversations),
         settings or Settings(),
-        warnings=warnings,
+        warnings=[*not_scored, *unusable],
         notes=asrs_note(conversations),
     )
-    return ProfileScores(analysis, tuple(not_scored))
+    return analysis, tuple(not_scored)
 
 
 def _read_predictions(
@@ -148,26 +139,22 @@ def _read_predictions(
     """Conversation id → the model's answers, and a sentence for each that several files claim to hold: none counts."""
     if not folder.is_dir():
         raise DataError(f"There is no folder {folder}; name the one that predict-profile wrote to with -o.")
-    answers: dict[str, Answers] = {}
-    files: dict[str, list[str]] = {}
+    predictions: dict[str, dict[str, Answers]] = {}
     others: set[str] = set()
     for path in sorted(folder.glob("[!_]*.json")):
         content = read_object(path) or {}
         identity = identity_of(content, PROFILE_TASK)
-        if identity is None:
-            continue
-        if identity[1:3] == (provider, model):
-            files.setdefault(identity[0], []).append(path.name)
-            answers[identity[0]] = answers_in(content, traits)
-        else:
+        if identity is not None and identity[1:3] == (provider, model):
+            predictions.setdefault(identity[0], {})[path.name] = answers_in(content, traits)
+        elif identity is not None:
             others.add(f"{identity[1]} {identity[2]}")
-    if not answers:
+    if not predictions:
         there = f"there are those of {listed(sorted(others))}" if others else "it has none at all"
         raise DataError(f"{folder} has no predicted profiles of {provider} {model}; {there}.")
-    twice = {name: names for name, names in files.items() if len(names) > 1}
-    return {name: given for name, given in answers.items() if name not in twice}, [
-        f"Not scored, the same prediction twice: {_some(names)}." for names in twice.values()
+    twice = [
+        f"Not scored, the same prediction twice: {_some(files)}." for files in predictions.values() if len(files) > 1
     ]
+    return {name: next(iter(files.values())) for name, files in predictions.items() if len(files) == 1}, twice
 
 
 def answers_in(content: Mapping[str, Any], traits: tuple[Trait, ...]) -> Answers:
@@ -181,5 +168,5 @@ def answers_in(content: Mapping[str, Any], traits: tuple[Trait, ...]) -> Answers
     }
 
 
-def _some(names: Sequence[str]) -> str:
-    return listed([printable(name, 60) for name in names], most=4)
+def _some(names: Iterable[str]) -> str:
+    return listed((printable(name, 60) for name in names), most=4)

@@ -1,8 +1,6 @@
 """Predictions and profiles → what was predicted correctly, and what could have been without reading the conversation.
-
-Every row is a conversation; several can be of one participant, who has one profile, so the participant is the unit of
-all chance and of every base rate. Declining and not answering earn what a wrong answer earns. Makes arrays alone.
-"""
+Every row is a conversation; the participant, who has one profile, is the unit of all chance and of every base rate.
+Declining and not answering earn what a wrong answer earns."""
 
 from __future__ import annotations
 
@@ -27,14 +25,12 @@ trait that is missing was not answered."""
 class Item(NamedTuple):
     """One thing that is right or wrong. Arrays have an entry for each row, NaN where there is no truth.
 
-    `classes`: which of the possible truths a row has. `right`: 1 or 0. `base`: the chance that the most frequent truth
-    of the other participants is right. `answered` and `declined`: 1 or 0; what is neither was not answered. `part`:
-    one of the groups of another item, answered with it.
+    `right`: 1 or 0. `base`: the chance that the most frequent truth of the other participants is right. `answered` and
+    `declined`: 1 or 0; what is neither was not answered. `part`: one of the groups of another item, answered with it.
     """
 
     id: str
     label: str
-    classes: tuple[Hashable | None, ...]
     right: Floats
     base: Floats
     answered: Floats
@@ -148,16 +144,15 @@ def _mapped(values: list[Any], read: Callable[[Any], Hashable]) -> list[Any]:
 
 
 def _item(trait: Trait, part: str, label: str, truths: list[Any], given: list[Any], people: Labels) -> Item:
-    known = np.array([truth is not None for truth in truths], dtype=bool)
-    declined = [said == CANNOT_TELL for said in given]
-    answered = [said is not None and said != CANNOT_TELL for said in given]
-    right = [has and _is_right(truth, said) for truth, said, has in zip(truths, given, answered, strict=True)]
-    of_right, of_answered, of_declined = (
-        np.where(known, np.array(flags, dtype=np.float64), np.nan) for flags in (right, answered, declined)
-    )
-    base = base_right(truths, people)
-    name = (trait.id + part, trait.label + label)
-    return Item(*name, tuple(truths), of_right, base, of_answered, of_declined, trait.screener, bool(part))
+    """Flags by row: NaN where there is no truth."""
+    rows = list(zip(truths, given, strict=True))
+    declined = [np.nan if truth is None else float(said == CANNOT_TELL) for truth, said in rows]
+    answered = [np.nan if truth is None else float(said not in (None, CANNOT_TELL)) for truth, said in rows]
+    right = [
+        float(_is_right(truth, said)) if has == 1 else has for (truth, said), has in zip(rows, answered, strict=True)
+    ]
+    rows_of = (np.array(right), base_right(truths, people), np.array(answered), np.array(declined))
+    return Item(trait.id + part, trait.label + label, *rows_of, trait.screener, bool(part))
 
 
 def _is_right(truth: Any, said: Any) -> bool:

@@ -1,7 +1,4 @@
-"""What was scored → an `Analysis`: tables with their doubt, what they show, what they cannot, and what to mind.
-
-Nothing is claimed over few participants: conversations of one person share a profile.
-"""
+"""Scored profiles → an `Analysis`. Nothing is claimed over few participants: conversations of one share a profile."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attunebench.analyses.base import Settings, value_of
-from attunebench.analyses.sampling import Sampling, claimed, corrected_p, mean_over_models
+from attunebench.analyses.sampling import Sampling, claimed, corrected_p
 from attunebench.analyses.table import Analysis, Cell, Table, column, counts, known, legend, table, words
 from attunebench.analyses.verdicts import counted, listed, tested_text, with_interval
 from attunebench.profiles.scoring import Item, Scale, Scored
@@ -21,9 +18,7 @@ from attunebench.statistics.bootstrap import (
     Floats,
     Resampling,
     mean_as_ratio,
-    percentile_interval,
     resample_weights,
-    resampled_ratios,
     sum_by_cluster,
 )
 from attunebench.statistics.rank_tests import spearman
@@ -34,7 +29,7 @@ PRIVACY = (
     "right ones may do so too. Use it to learn what models can infer, on people who agreed to that, and for no "
     "decision about anybody. Diagnoses are self-reported and the scales are screeners: no value here is a finding."
 )
-EXPERIMENTAL = "Experimental: prompt, traits and tables may change between versions; no part of the Composite."
+EXPERIMENTAL = "Experimental: prompt, traits and tables may change between versions. The Composite does not use them."
 _N = "conversations whose participant's profile says it"
 
 
@@ -62,7 +57,7 @@ def tabulate(
     return Analysis(
         name=NAME,
         title=f"Predicted profiles: {provider} {model} (experimental)",
-        question="What of a participant's profile can the model tell from the conversation alone?",
+        question="What of a participant's profile can the model predict from the conversation alone?",
         shows=_shows(tables, provider, people, settings),
         cannot="Whether a trait shows in how somebody talks or in what they happened to talk about; and nothing about "
         "any one person. The base rate knows how the answers of these participants are distributed, which the model "
@@ -93,21 +88,6 @@ class _Chance(Sampling):
     def means(self, columns: Sequence[Floats], *, shares: bool = False) -> list[Cell]:
         """Each column's mean over the rows that have a value; `shares` of right answers are never without a doubt."""
         return self.rates(*mean_as_ratio(np.column_stack(columns)), right=shares)
-
-    def balanced(self, item: Item) -> Cell:
-        """The mean of the classes' own accuracies; undefined under two classes. Absent ones leave a resample's mean."""
-        names = sorted({c for c in item.classes if c is not None}, key=repr)
-        inside = np.array([[c == name for name in names] for c in item.classes], dtype=np.float64)
-        n, people = int(inside.sum()), self.count(item.right)
-        if len(names) < 2:
-            return Cell(None, n=n)
-        right = np.nan_to_num(item.right)[:, None] * inside
-        above, below = sum_by_cluster(right, self.people), sum_by_cluster(inside, self.people)
-        drawn = mean_over_models(resampled_ratios(self.weights, above, below))
-        low, high = percentile_interval(drawn[:, None], self.settings.level)
-        ends = (known(low[0]), known(high[0])) if people > 1 else (None, None)
-        value = float((above.sum(axis=0) / below.sum(axis=0)).mean())
-        return Cell(value, *ends, n=n, small=people < self.settings.small)
 
     def differences(self, name: str, a: Sequence[Floats], b: Sequence[Floats]) -> list[Cell]:
         """Mean a − b for each column, with p corrected over those that are not small; small ones get none."""
@@ -142,41 +122,35 @@ def _accuracy_table(items: Sequence[Item], chance: _Chance, sample: str) -> Tabl
     others = "the most frequent answer of all other participants"
     return table(
         "accuracy",
-        "Told rightly, and the base rate",
+        "Accuracy and base rate",
         words("item", map(_label, items), "Item"),
         counts("n", (cell.n for cell in accuracy), "n", _N),
         counts("participants", map(chance.count, rights), "people", "their participants"),
         share("accuracy", accuracy, meaning="share of n that is right"),
         share("base_rate", chance.means(bases), meaning=others),
         share("difference", gains, "accuracy − base rate", meaning="what the conversation added"),
-        share("balanced_accuracy", map(chance.balanced, items), meaning="mean over the answers' own accuracies"),
         caption=f"{chance.caption(sample, counted(len(items), 'item'))} The base rate answers with {others}, each "
-        "counted once, and guesses where one participant decides which that is. Balanced accuracy is 1 over the number "
-        "of answers for whoever always says the same. Thirds are of these participants.",
+        "counted once, and guesses where one participant decides which that is. Thirds are of these "
+        "participants.",
     )
 
 
 def _answer_table(items: Sequence[Item], chance: _Chance, sample: str) -> Table:
     items = [item for item in items if not item.part]
     share = partial(column, unit="share")
-    answered, declined, missing, right = (
-        chance.means(values, shares=True)
-        for values in (
-            [item.answered for item in items],
-            [item.declined for item in items],
-            [1.0 - item.answered - item.declined for item in items],
-            [np.where(item.answered == 1, item.right, np.nan) for item in items],
-        )
-    )
+    answered, declined = ([getattr(item, name) for item in items] for name in ("answered", "declined"))
+    missing = [1.0 - given - refused for given, refused in zip(answered, declined, strict=True)]
+    right = [np.where(item.answered == 1, item.right, np.nan) for item in items]
+    cells = chance.means(answered, shares=True)
     return table(
         "answers",
         "Answered, declined, not answered",
         words("item", map(_label, items), "Item"),
-        counts("n", (cell.n for cell in answered), "n", _N),
-        share("answered", answered, meaning="share of n with an answer other than “cannot tell”"),
-        share("cannot_tell", declined, meaning="share of n in which the model declined to say"),
-        share("not_answered", missing, meaning="share of n without a readable answer"),
-        share("right_when_answered", right, meaning="share of the answered that is right", better=True),
+        counts("n", (cell.n for cell in cells), "n", _N),
+        share("answered", cells, meaning="share of n with an answer other than “cannot tell”"),
+        share("cannot_tell", chance.means(declined, shares=True), meaning="share of n in which the model declined"),
+        share("not_answered", chance.means(missing, shares=True), meaning="share of n without a readable answer"),
+        share("right_when_answered", chance.means(right, shares=True), meaning="share of the answered", better=True),
         caption=f"{sample}. Who declines where it is hard is right more often when answering, so the last column "
         "compares no models.",
     )
@@ -190,7 +164,7 @@ def _scale_table(scales: Sequence[Scale], chance: _Chance, sample: str) -> Table
     rho = "of prediction and truth over participants"
     return table(
         "scales",
-        "Scales: how far off",
+        "Scales: error",
         words("scale", (scale.label for scale in scales), "Scale"),
         counts("n", (mean.n for mean in means), "n", "conversations with a truth and a number predicted"),
         counts("with_truth", (int((~np.isnan(scale.truth)).sum()) for scale in scales), meaning=_N),
@@ -212,7 +186,7 @@ def _shows(tables: Sequence[Table], provider: str, people: int, settings: Settin
         return "No conversation here has a prediction."
     if people < settings.small:
         return f"{counted(people, 'participant')}: fewer than {settings.small}, so nothing is claimed."
-    gains = [(str(row[0].value), row[5]) for row in tables[0].rows]
+    gains = [(row[0].value, row[5]) for row in tables[0].rows]
     better = [
         f"{name} {with_interval(gain, sign=True)}"
         for name, gain in gains
@@ -220,5 +194,5 @@ def _shows(tables: Sequence[Table], provider: str, people: int, settings: Settin
     ]
     baseline = " A built-in baseline is no model; the oracle copies the profiles." if provider == "baseline" else ""
     if better:
-        return f"Told more often than by the base rate: {listed(better)}.{baseline}"
-    return f"None of {len(gains)} items is told significantly more often than by the base rate.{baseline}"
+        return f"More accurate than the base rate: {listed(better)}.{baseline}"
+    return f"None of {len(gains)} items is predicted significantly more accurately than by the base rate.{baseline}"

@@ -1,7 +1,4 @@
-"""The nouns of the protocol: a call, what it asks, and the answer that was read from a reply.
-
-Pure data: nothing here knows a prompt's wording, a network or a metric.
-"""
+"""The nouns of the protocol: a call, what it asks, the answer read from a reply. Pure data, no wording, no network."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Why a reply ended, by meaning: servers spell it in many ways, and some say "stop" of a reply that was cut.
 
-Pure; the one place that reads finish reasons, for every way on which replies come in.
-"""
+The one place that reads finish reasons, for every way on which replies come in."""
 
 from __future__ import annotations
 

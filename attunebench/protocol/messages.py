@@ -1,23 +1,30 @@
-"""What each call shows: a conversation and a turn in, the messages of a prompt out.
-
-Owns the order of the parts: the system message and the transcript come first and only ever grow, a step's own part
-comes last, so that a provider's prefix cache serves the rest. The words are in `attunebench.prompts`. Reads of the
-truth only what spec 01 lets a model see; a test changes every label and looks whether a prompt moves.
-"""
+"""What each call shows: a conversation and a turn in, messages out. System message and transcript come first and only
+ever grow, so that a provider's prefix cache serves them. Reads of the truth only what spec 01 lets a model see; a test
+changes every label and looks whether a prompt moves."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
-from itertools import groupby
+from itertools import groupby, permutations
+from typing import get_args
 
 from attunebench.codebook import Codebook
-from attunebench.conversations.schema import Conversation, Demographics, Panas, ParticipantProfile, Turn
+from attunebench.conversations.schema import (
+    Comparison,
+    Conversation,
+    Demographics,
+    Panas,
+    ParticipantProfile,
+    Turn,
+    Variant,
+)
 from attunebench.judging import JudgeScale
 from attunebench.prompts import fence, render
 from attunebench.protocol.calls import BLIND, CHANGES, Asked, Message
-from attunebench.protocol.candidates import askable_comparisons, reply_assignment
 
 _UNKNOWN = "unknown"
+_ORDERS: tuple[tuple[Variant, ...], ...] = tuple(permutations(get_args(Variant)))
 _JUDGING: Mapping[JudgeScale, str] = {"relative": "judge", "quality": "judging/quality"}
 """Scale → the template of what a judge is asked."""
 
@@ -58,6 +65,21 @@ def has_reference(turn: Turn) -> bool:
     return bool(turn.human_edited and turn.human_edited.strip())
 
 
+def askable_comparisons(turn: Turn) -> dict[str, Comparison]:
+    """Index in the data → comparison, where both replies have a text; whether a winner is known plays no part."""
+    shown = {variant for variant, text in turn.variants.items() if text and text.strip()}
+    return {str(i): c for i, c in enumerate(turn.comparisons) if c.a in shown and c.b in shown}
+
+
+def reply_labels(conversation: Conversation, turn: Turn) -> dict[str, Variant]:
+    """ "Reply 1" … → variant, in the order shown, which only the conversation's id and the turn's number decide."""
+    digest = hashlib.sha256(f"{conversation.conversation_id}\n{turn.number}".encode("utf-8", "surrogatepass")).digest()
+    order = _ORDERS[int.from_bytes(digest, "big") % len(_ORDERS)]
+    texts = turn.variants
+    shown = [variant for variant in order if (texts[variant] or "").strip()]
+    return {f"Reply {place}": variant for place, variant in enumerate(shown, 1)}
+
+
 def turn_step(conversation: Conversation, turn: Turn, asked: Asked, codebook: Codebook) -> str:
     """What a call of a turn asks for; a judge's draft is put in behind it."""
     verbose, number = {"verbose": asked.verbose}, str(turn.number)
@@ -68,7 +90,7 @@ def turn_step(conversation: Conversation, turn: Turn, asked: Asked, codebook: Co
     if asked.kind == "binary_hp":
         return render("binary_hp", verbose, number=number, questions=questions)
     if asked.kind == "pairwise":
-        labels, texts = reply_assignment(conversation, turn).reply_labels, turn.variants
+        labels, texts = reply_labels(conversation, turn), turn.variants
         replies = "\n".join(f"{label}\n{fence('reply', texts[variant] or '')}" for label, variant in labels.items())
         comparisons = _grouped(turn, asked, codebook)
         return render("pairwise", verbose, number=number, replies=replies, comparisons=comparisons)
@@ -80,7 +102,7 @@ def turn_step(conversation: Conversation, turn: Turn, asked: Asked, codebook: Co
 
 
 def post_step(conversation: Conversation, asked: Asked, codebook: Codebook) -> str:
-    """Asks for the mood afterwards and about the whole talk."""
+    """Asks for the mood afterwards and about the whole conversation."""
     wide, mood = codebook.wide, conversation.pre_panas
     return render(
         "post",

@@ -1,8 +1,6 @@
 """Which calls a conversation takes: (conversation, mode, codebook) in, calls out. Pure, and blind to every label.
 
-Every call is a function of the data alone, so calls may go out in any order; only a judge waits for its draft.
-Refuses to know who asks the calls, how often, and what comes back.
-"""
+Calls may go out in any order; only a judge waits for its draft."""
 
 from __future__ import annotations
 
@@ -28,9 +26,8 @@ from attunebench.protocol.calls import (
     Mode,
     PanasStrategy,
 )
-from attunebench.protocol.candidates import askable_comparisons, reply_assignment
 from attunebench.protocol.modes import is_omniscient, is_verbose
-from attunebench.protocol.schemas import schema_for
+from attunebench.protocol.schemas import BINARY_MAPS, JUDGE_MAP, schema_for
 
 PROFILE_TEMPLATES = ("profile_prediction/system", "profile_prediction/task", "reask", "transcript", "turn")
 """What the prompts of `plan_profile` are made of."""
@@ -45,9 +42,15 @@ def plan_calls(
     panas_strategy: PanasStrategy = "absolute",
     judge_scale: JudgeScale = JUDGE_SCALE,
 ) -> Iterator[Call]:
-    """The calls of many conversations, mode by mode within each. Raises UsageError before the first call."""
-    for mode in modes:
-        _check(mode, panas_strategy)
+    """The calls of many conversations, mode by mode within each. UsageError, before the first call, for a blind
+    strategy with an omniscient mode, which would show what that strategy hides."""
+    for mode in filter(is_omniscient, modes):
+        if panas_strategy in BLIND:
+            seeing = "delta" if panas_strategy in CHANGES else "absolute"
+            raise UsageError(
+                f"The PANAS strategy {panas_strategy} hides the mood before the conversation, which the mode {mode} "
+                f"shows; choose {seeing}, or a mode without background."
+            )
     return (
         call
         for conversation in conversations
@@ -69,13 +72,15 @@ def plan_conversation(
 
     Left out: `binary_hp` of a turn without applicable questions, `pairwise` of a turn without comparisons that can be
     asked (both replies have a text), judges on the relative scale of a turn that has neither a reference nor questions.
-    Raises UsageError for a blind strategy with an omniscient mode, which would show what that strategy hides.
+    Raises what `plan_calls` raises.
     """
-    _check(mode, panas_strategy)
-    return tuple(_calls(conversation, mode, codebook, judges, panas_strategy, judge_scale))
+    planned = plan_calls(
+        [conversation], [mode], codebook, judges=judges, panas_strategy=panas_strategy, judge_scale=judge_scale
+    )
+    return tuple(planned)
 
 
-def plan_profile(conversation: Conversation, codebook: Codebook, traits: tuple[Trait, ...] = TRAITS) -> Call:
+def plan_profile(conversation: Conversation, traits: tuple[Trait, ...] = TRAITS) -> Call:
     """The one call that asks for a participant's profile. Experimental.
 
     Its prompt is a function of the messages of the conversation alone: no label, no profile, no metadata.
@@ -84,7 +89,7 @@ def plan_profile(conversation: Conversation, codebook: Codebook, traits: tuple[T
     task = render("profile_prediction/task")
     asked = Asked("profile", traits=traits)
     shown = show.messages("profile_prediction/system", seen, task)
-    return _call(conversation, "default", codebook, 0, asked, shown)
+    return _call(conversation, "default", 0, asked, shown)
 
 
 def plan_warnings(conversations: Iterable[Conversation], codebook: Codebook) -> tuple[str, ...]:
@@ -95,7 +100,7 @@ def plan_warnings(conversations: Iterable[Conversation], codebook: Codebook) -> 
         pairwise = {c.question_id for c in turn.comparisons}
         untold.update(q for q in pairwise if not codebook.pairwise.get(q))
         untold.update(q for q in turn.applicable_questions if q not in codebook.binary)
-        textless += len(turn.comparisons) - len(askable_comparisons(turn))
+        textless += len(turn.comparisons) - len(show.askable_comparisons(turn))
     warnings = [
         f"The codebook has no text for {question}, so its {turns} turns show the ID itself; "
         "--codebook FILE takes the text from a codebook of yours."
@@ -145,31 +150,23 @@ def show_prompt(
     where the conversation has no such turn, or where the turn takes no such call (no applicable questions, say).
     """
     numbers = [entry.number for entry in conversation.turns]
-    if kind not in ("post", "profile") and turn not in numbers:
+    if kind in ("post", "profile"):
+        turn = 0
+    elif turn not in numbers:
         asked = "A turn must be named" if turn is None else f"There is no turn {turn} in {conversation.conversation_id}"
         raise UsageError(f"{asked}; its turns are {', '.join(map(str, numbers))}.")
-    number = 0 if kind in ("post", "profile") else turn
     if kind == "profile":
-        planned: tuple[Call, ...] = (plan_profile(conversation, codebook),)
+        planned: tuple[Call, ...] = (plan_profile(conversation),)
     else:
         planned = plan_conversation(
             conversation, mode, codebook, judges=1, panas_strategy=panas_strategy, judge_scale=judge_scale
         )
-    call = next((call for call in planned if call.kind == kind and call.turn == number), None)
+    call = next((call for call in planned if call.kind == kind and call.turn == turn), None)
     if call is None:
         raise UsageError(f"Turn {turn} of {conversation.conversation_id} has nothing for {kind} to ask.")
     if call.slot is not None:
         call = with_draft(call, draft)
     return "\n".join(f"=== {message.role} ===\n{message.content}" for message in call.messages) + "\n"
-
-
-def _check(mode: Mode, panas_strategy: PanasStrategy) -> None:
-    if panas_strategy in BLIND and is_omniscient(mode):
-        seeing = "delta" if panas_strategy in CHANGES else "absolute"
-        raise UsageError(
-            f"The PANAS strategy {panas_strategy} hides the mood before the conversation, which the mode {mode} shows; "
-            f"choose {seeing}, or a mode without background."
-        )
 
 
 def _calls(
@@ -181,11 +178,13 @@ def _calls(
 
     def call(turn: Turn, asked: Asked, seen: str, system: str = "system") -> Call:
         step = show.turn_step(conversation, turn, asked, codebook)
-        return _call(conversation, mode, codebook, turn.number, asked, show.messages(system, seen, step))
+        return _call(conversation, mode, turn.number, asked, show.messages(system, seen, step))
 
     for position, turn in enumerate(conversation.turns):
         before, after = (thread.until(position, replied=replied) for replied in (False, True))
-        observed, worded = (_questions(turn, codebook, observer=observer) for observer in (True, False))
+        asked_about = {i: codebook.binary.get(i) for i in turn.applicable_questions}
+        observed = {i: entry.observer_text if entry else i for i, entry in asked_about.items()}
+        worded = {i: entry.text if entry else i for i, entry in asked_about.items()}
         draft = call(turn, Asked("draft", verbose=verbose), before)
         yield draft
         # A judge rates the same way in every mode, or a difference between modes would be partly the judge's own.
@@ -199,35 +198,20 @@ def _calls(
         yield call(turn, Asked("review", questions=observed, verbose=verbose), after)
         if worded:
             yield call(turn, Asked("binary_hp", questions=worded, verbose=verbose), after)
-        if sides := _sides(conversation, turn):
+        label = {variant: label for label, variant in show.reply_labels(conversation, turn).items()}
+        sides = {i: (label[c.a], label[c.b]) for i, c in show.askable_comparisons(turn).items()}
+        if sides:
             yield call(turn, Asked("pairwise", comparisons=sides, verbose=verbose), before)
     asked = Asked("post", panas=panas, verbose=verbose)
     seen = thread.until(len(conversation.turns) - 1, replied=True)
     step = show.post_step(conversation, asked, codebook)
-    yield _call(conversation, mode, codebook, 0, asked, show.messages("system", seen, step))
+    yield _call(conversation, mode, 0, asked, show.messages("system", seen, step))
 
 
-def _call(
-    conversation: Conversation, mode: Mode, codebook: Codebook, number: int, asked: Asked, shown: tuple[Message, ...]
-) -> Call:
+def _call(conversation: Conversation, mode: Mode, number: int, asked: Asked, shown: tuple[Message, ...]) -> Call:
     known_as = conversation.conversation_id
     name = f"{known_as}/{mode}/{number}/{asked.kind}"
-    return Call(name, known_as, mode, number, asked.kind, shown, asked, schema_for(asked, codebook))
-
-
-def _questions(turn: Turn, codebook: Codebook, *, observer: bool) -> dict[str, str]:
-    known = codebook.binary
-    return {
-        i: i if i not in known else known[i].observer_text if observer else known[i].text
-        for i in turn.applicable_questions
-    }
-
-
-def _sides(conversation: Conversation, turn: Turn) -> dict[str, tuple[str, str]]:
-    """Index of a comparison → the labels behind A and B."""
-    assignment = reply_assignment(conversation, turn)
-    label = {variant: label for label, variant in assignment.reply_labels.items()}
-    return {i: (label[pair["A"]], label[pair["B"]]) for i, pair in assignment.pairwise_assignment.items()}
+    return Call(name, known_as, mode, number, asked.kind, shown, asked, schema_for(asked))
 
 
 def _readable(asked: Asked, missing: Sequence[str]) -> str:
@@ -236,13 +220,8 @@ def _readable(asked: Asked, missing: Sequence[str]) -> str:
     for path in missing:
         group, _, item = path.rpartition(".")
         groups.setdefault(group or item, []).append(item if group else "")
-    sizes = {
-        "binary_om_assessment": len(asked.questions),
-        "binary_human_prediction": len(asked.questions),
-        "draft_binary_assessment": len(asked.questions),
-        "pairwise_selections": len(asked.comparisons),
-        PREDICTED_PROFILE: len(asked.traits),
-    }
+    sizes = dict.fromkeys((*BINARY_MAPS, JUDGE_MAP), len(asked.questions))
+    sizes |= {"pairwise_selections": len(asked.comparisons), PREDICTED_PROFILE: len(asked.traits)}
     return "; ".join(
         group if items == [""] or len(items) == sizes.get(group, 0) else f"{group} ({', '.join(items)})"
         for group, items in groups.items()

@@ -1,7 +1,4 @@
-"""The `post_conversation` block of a result: predicted mood and the answers about the whole talk.
-
-Owns how a predicted change becomes a predicted state. Pure; knows no file and no metric.
-"""
+"""The `post_conversation` block of a result, and how a predicted change of the mood becomes a predicted state."""
 
 from __future__ import annotations
 
@@ -10,31 +7,27 @@ from typing import Any
 
 from attunebench.constants import PANAS_NEGATIVE, PANAS_POSITIVE
 from attunebench.conversations.schema import Conversation, Panas
-from attunebench.protocol.calls import BLIND, CHANGES, PanasStrategy, Record
-
-_ITEM = (1, 7)
-_TOTAL = (10, 70)
-_WIDE = ("q1_lookingFor", "q2_emotionClarity", "q3_modelFit", "q3_followUp_whatFeltOff")
+from attunebench.protocol.calls import BLIND, CHANGES, Record
+from attunebench.protocol.schemas import FOLLOW_UP, FOUR_BRANCH, Q1, Q2, Q3, WIDE
 
 
 def post_block(conversation: Conversation, record: Record) -> dict[str, Any]:
     """The block as spec 5.2 has it. `predicted_panas_delta` is null where the mood was asked for itself."""
-    strategy: PanasStrategy = record.call.asked.panas
-    values = record.answer.values
-    wide = values.get("conversation_wide") or {}
+    strategy, before, values = record.call.asked.panas, conversation.pre_panas, record.answer.values
+    wide = values.get(WIDE) or {}
     change = _items(values.get("predicted_panas_delta")) if strategy in CHANGES else None
-    if change is None:
-        predicted = predicted_state(_items(values.get("predicted_post_panas")))
-    else:
-        predicted = changed_state(conversation.pre_panas, change)
     return {
         "panas_strategy": strategy,
-        "pre_panas_shown": None if strategy in BLIND else _totals_shown(conversation.pre_panas),
-        "predicted_post_panas": predicted,
+        "pre_panas_shown": None
+        if strategy in BLIND or (before.positive is None and before.negative is None)
+        else {"totalPositiveAffect": _plain(before.positive), "totalNegativeAffect": _plain(before.negative)},
+        "predicted_post_panas": predicted_state(_items(values.get("predicted_post_panas")))
+        if change is None
+        else changed_state(before, change),
         "predicted_panas_delta": None if change is None else {"items": change},
         "predicted_conversation_wide": {
-            **{key: wide.get(key) for key in _WIDE},
-            "fourBranchScores": dict(wide.get("fourBranchScores") or {}) or None,
+            **{key: wide.get(key) for key in (Q1, Q2, Q3, FOLLOW_UP)},
+            FOUR_BRANCH: dict(wide.get(FOUR_BRANCH) or {}) or None,
         },
         "post_reasoning": record.answer.reasoning.get("reasoning"),
     }
@@ -55,12 +48,8 @@ def changed_state(before: Panas, change: Mapping[str, float]) -> dict[str, Any]:
     Where an item of a side is not known from before, that side's total is the total from before plus the sum of the
     ten changes, clamped to 10–70; None where that total or a change is missing.
     """
-    items = {
-        item: _plain(_clamped(before.items[item.lower()] + by, _ITEM))
-        for item, by in change.items()
-        if item.lower() in before.items
-    }
-    state = predicted_state(items)
+    known = {item: before.items[item.lower()] + by for item, by in change.items() if item.lower() in before.items}
+    state = predicted_state({item: _plain(min(max(value, 1), 7)) for item, value in known.items()})
     sides = (
         ("totalPositiveAffect", before.positive, PANAS_POSITIVE),
         ("totalNegativeAffect", before.negative, PANAS_NEGATIVE),
@@ -68,7 +57,7 @@ def changed_state(before: Panas, change: Mapping[str, float]) -> dict[str, Any]:
     for key, total, side in sides:
         by = _total(change, side)
         if state[key] is None and total is not None and by is not None:
-            state[key] = _plain(_clamped(total + by, _TOTAL))
+            state[key] = _plain(min(max(total + by, 10), 70))
     return state
 
 
@@ -78,16 +67,6 @@ def _items(block: Any) -> dict[str, float]:
 
 def _total(items: Mapping[str, float], side: tuple[str, ...]) -> float | None:
     return _plain(sum(items[item] for item in side)) if all(item in items for item in side) else None
-
-
-def _totals_shown(before: Panas) -> dict[str, float | None] | None:
-    if before.positive is None and before.negative is None:
-        return None
-    return {"totalPositiveAffect": _plain(before.positive), "totalNegativeAffect": _plain(before.negative)}
-
-
-def _clamped(value: float, bounds: tuple[int, int]) -> float:
-    return min(max(value, bounds[0]), bounds[1])
 
 
 def _plain(value: Any) -> Any:

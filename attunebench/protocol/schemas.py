@@ -1,9 +1,6 @@
-"""The format of each answer: its JSON schema, and the items that it has.
-
-The schema keeps to what strict structured outputs of all providers have in common: objects that are closed and whose
-keys are all required, arrays, strings, integers and enums; no bounds, no alternatives. The reader stays more tolerant
-than this. Knows the shape of an answer and no wording.
-"""
+"""The format of each answer: its JSON schema, and the items that it has. The schema keeps to what strict structured
+outputs of all providers have in common: closed objects, all keys required, arrays, strings, integers, enums; no
+bounds, no alternatives. The reader stays more tolerant than this."""
 
 from __future__ import annotations
 
@@ -28,19 +25,19 @@ _INTEGER: _Schema = {"type": "integer"}
 _TEXT: _Schema = {"type": "string"}
 
 
-def schema_for(asked: Asked, codebook: Codebook) -> Mapping[str, Any]:
+def schema_for(asked: Asked) -> Mapping[str, Any]:
     """The answer's schema; reasoning keys come first. Calls of one shape share one object: do not change it."""
-    return _format(*_shape(asked), codebook)[0]
+    return _format(_shape(asked))[0]
 
 
-def expected_items(asked: Asked, codebook: Codebook | None = None) -> tuple[str, ...]:
+def expected_items(asked: Asked) -> tuple[str, ...]:
     """Every item that the call asks for, in the order of the schema, as a path such as `binary_om_assessment.B13`."""
-    return tuple(".".join(path) for path in _format(*_shape(asked), codebook or default_codebook())[1])
+    return tuple(".".join(path) for path in _format(_shape(asked))[1])
 
 
-def missing_items(values: Mapping[str, Any], asked: Asked, codebook: Codebook) -> tuple[str, ...]:
+def missing_items(values: Mapping[str, Any], asked: Asked) -> tuple[str, ...]:
     """The paths of the items that `values` does not answer."""
-    paths = _format(*_shape(asked), codebook)[1]
+    paths = _format(_shape(asked))[1]
     return tuple(".".join(path) for path in paths if item_at(values, path) is None)
 
 
@@ -57,24 +54,19 @@ def mood_key(panas: PanasStrategy) -> str:
     return "predicted_panas_delta" if panas in CHANGES else "predicted_post_panas"
 
 
-def _shape(
-    asked: Asked,
-) -> tuple[Kind, tuple[str, ...], tuple[str, ...], PanasStrategy, bool, bool, tuple[Trait, ...]]:
-    questions, comparisons = tuple(asked.questions), tuple(asked.comparisons)
-    return asked.kind, questions, comparisons, asked.panas, asked.rated, asked.verbose, asked.traits
+_Shape = tuple[Kind, tuple[str, ...], tuple[str, ...], PanasStrategy, bool, bool, tuple[Trait, ...]]
+
+
+def _shape(asked: Asked) -> _Shape:
+    ids = tuple(asked.questions), tuple(asked.comparisons)
+    return asked.kind, *ids, asked.panas, asked.rated, asked.verbose, asked.traits
 
 
 @lru_cache(maxsize=1024)
-def _format(
-    kind: Kind,
-    questions: tuple[str, ...],
-    comparisons: tuple[str, ...],
-    panas: PanasStrategy,
-    rated: bool,
-    verbose: bool,
-    traits: tuple[Trait, ...],
-    codebook: Codebook,
-) -> tuple[_Schema, tuple[Path, ...]]:
+def _format(shape: _Shape) -> tuple[_Schema, tuple[Path, ...]]:
+    """Options and items belong to the data format, so they are ours whatever codebook words the questions."""
+    kind, questions, comparisons, panas, rated, verbose, traits = shape
+    codebook = default_codebook()
     reasons = ["reasoning"] if verbose else []
     if verbose and kind == "review":
         reasons += ["emotion_reasoning", *(["binary_reasoning"] if questions else [])]

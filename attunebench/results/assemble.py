@@ -10,7 +10,7 @@ from typing import Any
 
 from attunebench.conversations.schema import Conversation, Turn
 from attunebench.protocol.calls import Answer, Kind, Mode, Record
-from attunebench.protocol.candidates import askable_comparisons, reply_assignment
+from attunebench.protocol.messages import askable_comparisons, reply_labels
 from attunebench.protocol.post import post_block
 from attunebench.protocol.read import expected_items
 from attunebench.results.schema import BINARY_BLOCKS, TURN_BLOCKS, TURN_FIELDS, VOTE_KEYS
@@ -88,14 +88,14 @@ def taken(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def _turn_block(conversation: Conversation, turn: Turn, answers: Mapping[tuple[int, Kind], Answer]) -> dict[str, Any]:
-    assignment = reply_assignment(conversation, turn)
-    asked = {"pairwise": bool(assignment.pairwise_assignment)}
+    comparisons = askable_comparisons(turn)
+    asked = {"pairwise": bool(comparisons)}
     block: dict[str, Any] = {"turnNumber": turn.number}
     for key, (kind, name) in TURN_FIELDS.items():
         answer = answers.get((turn.number, kind)) or Answer({}, (), "answered")  # not asked
         if key == TURN_BLOCKS["pairwise"]:
-            block["reply_labels"] = dict(assignment.reply_labels)
-            block["pairwise_assignment"] = {index: dict(pair) for index, pair in assignment.pairwise_assignment.items()}
+            block["reply_labels"] = reply_labels(conversation, turn)
+            block["pairwise_assignment"] = {index: {"A": c.a, "B": c.b} for index, c in comparisons.items()}
         block[key] = answer.reasoning.get(name) if name.endswith("reasoning") else answer.values.get(name)
         if key in _MAPS:
             # Empty where nothing was asked, null where nothing of what was asked was answered.

@@ -1,19 +1,18 @@
-"""What the fault server answers when it behaves: complete answers, the same for the same request at any time.
-
-An answer follows the request's schema. `varied` answers differ from one prompt to the next, so that a reply that is
-filed under another call shows; a re-prompt of a call gets what the call itself gets.
-"""
+"""What the fault server answers when it behaves: complete answers, the same for the same request at any time. `varied`
+answers differ from one prompt to the next, so that a reply under another call shows; a re-prompt gets what its
+call gets."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache
 from hashlib import blake2b
 from typing import Any
 
 from attunebench.prompts import render
-from attunebench.selftest.behaviours import Answer, Asked, schema_of
+from attunebench.selftest.behaviours import Answer, Asked
 
 SAID = "I hear you. What would help most right now?"
 _CHARACTERS_PER_TOKEN = 4
@@ -38,29 +37,19 @@ def completion(asked: Asked, answer: Answer) -> dict[str, Any]:
 
 def answer_text(asked: Asked) -> str:
     """A complete answer: whatever the schema wants, or words where there is none."""
-    return _text_of_form(asked.form) or SAID
-
-
-@lru_cache(maxsize=512)
-def _text_of_form(form: bytes) -> str:
-    """Empty without a schema. Kept, for benchmarks send many thousand requests of few forms."""
-    schema = schema_of(form)
-    return json.dumps(filled(schema), ensure_ascii=False) if schema else ""
+    return json.dumps(filled(asked.schema), ensure_ascii=False) if asked.schema else SAID
 
 
 def varied_text(asked: Asked, schema: Mapping[str, Any] | None = None) -> str:
     """A complete answer that no other prompt gets, but for a re-prompt of the same; to `schema` where the request has
     none."""
-    salt = _digest(first_ask(asked.prompt)).hex()
+    salt = _digest(first_ask(asked.prompt))
     return json.dumps(filled(asked.schema or schema or {}, salt=salt, most=6), ensure_ascii=False)
 
 
 def first_ask(prompt: str) -> str:
     """The prompt without the line that a re-prompt has behind it."""
-    before, mark, after = _reask_line()
-    place = prompt.rfind(before)
-    is_reask = place > 0 and prompt.endswith(after) and "\n" not in prompt[place + len(mark) :]
-    return prompt[:place] if is_reask else prompt
+    return _reask_line().sub("", prompt)
 
 
 def filled(schema: Mapping[str, Any], path: str = "", salt: str = "", most: int = 7) -> Any:
@@ -70,7 +59,7 @@ def filled(schema: Mapping[str, Any], path: str = "", salt: str = "", most: int 
     with the salt.
     """
     if "enum" in schema:
-        return schema["enum"][_draw(path, salt) % len(schema["enum"])]
+        return schema["enum"][int(_digest(f"{salt}{path}"), 16) % len(schema["enum"])]
     kind = schema.get("type")
     if kind == "object":
         inner = schema.get("properties", {})
@@ -78,22 +67,17 @@ def filled(schema: Mapping[str, Any], path: str = "", salt: str = "", most: int 
     if kind == "array":
         return [filled(schema["items"], f"{path}[]", salt, most)]
     if kind in ("integer", "number"):
-        return 1 + _draw(path, salt) % most if salt else 4
+        return 1 + int(_digest(f"{salt}{path}"), 16) % most if salt else 4
     if kind == "boolean":
         return True
     return f"{SAID} ({salt})" if salt else SAID
 
 
-def _draw(path: str, salt: str) -> int:
-    return int.from_bytes(_digest(f"{salt}{path}"), "big")
-
-
-def _digest(text: str) -> bytes:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).digest()
+def _digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
 
 
 @cache
-def _reask_line() -> tuple[str, str, str]:
-    """The reask's line before and after what it names, the first part also without the line breaks before it."""
-    start, end = render("reask", missing="\0").split("\0")
-    return f"\n\n{start}", start, end
+def _reask_line() -> re.Pattern[str]:
+    start, end = map(re.escape, render("reask", missing="\0").split("\0"))
+    return re.compile(rf"\n\n{start}[^\n]*{end}\Z")

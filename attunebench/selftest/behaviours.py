@@ -1,24 +1,19 @@
-"""What can be asked of the fault server and what it can do then: plain values, without a socket.
-
-A script decides: a function from what was asked (`Asked`) to a `Behaviour`, a list of behaviours (one for each
-request, the last one for ever), or None: every request gets a complete answer. Every `delay` is in seconds; `then` is
-called when all of it is sent.
-"""
+"""What can be asked of the fault server and what it can do then. A script decides: a function from `Asked` to a
+`Behaviour`, a list of behaviours (one for each request, the last one for ever), or None: a complete answer every time.
+Every `delay` is in seconds; `then` is called when all of it is sent."""
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+import orjson
+
 Break = Literal["length", "chunked", "reset", "no gzip", "cut gzip"]
 """How a good answer fails to arrive: shorter than its content-length says; without the last chunk; by a reset of the
 connection; announced as gzip and sent plain; as gzip without its end (these two are sent to their last byte)."""
-
-_MODEL = re.compile(rb'"model":\s*"([^"\\]*)"')
 
 
 @dataclass(frozen=True)
@@ -33,18 +28,16 @@ class Asked:
 
     @cached_property
     def body(self) -> Any:
-        """The JSON of the request, or None where it is none. Parsed when it is first looked at."""
+        """The JSON of the request, or None where it is none."""
         try:
-            return json.loads(self.content)
+            return orjson.loads(self.content)
         except ValueError:
             return None
 
     @property
     def model(self) -> str:
         """The model that was asked for."""
-        # Quotes inside strings are escaped, so this is a key; parsing the whole would cost more than all the rest.
-        found = _MODEL.search(self.content)
-        return found[1].decode(errors="replace") if found else ""
+        return str(self.body.get("model", "")) if isinstance(self.body, dict) else ""
 
     @cached_property
     def prompt(self) -> str:
@@ -53,25 +46,10 @@ class Asked:
         return "\n\n".join(str(message.get("content")) for message in messages)
 
     @property
-    def form(self) -> bytes:
-        """The JSON of the request, from its response format on where the messages come before: few differ."""
-        place = self.content.rfind(b'"response_format":')
-        tail = self.content[place:]
-        return b"{" + tail if place >= 0 and b'"messages":' not in tail else self.content
-
-    @property
     def schema(self) -> Any:
         """The schema of the response format, or None."""
-        return schema_of(self.form)
-
-
-def schema_of(form: bytes) -> Any:
-    """The schema that a request's `form` names, or None."""
-    try:
-        wanted = json.loads(form).get("response_format") or {}
-    except (ValueError, AttributeError):
-        return None
-    return wanted.get("json_schema", {}).get("schema")
+        wanted = self.body.get("response_format") if isinstance(self.body, dict) else None
+        return (wanted or {}).get("json_schema", {}).get("schema")
 
 
 @dataclass(frozen=True)

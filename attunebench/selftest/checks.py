@@ -1,7 +1,5 @@
-"""What must hold after a scenario: pure comparisons, each with sentences for what does not hold, none where all does.
-
-Knows result files, scores files and the server's ledger; no process, no socket, no clock.
-"""
+"""What must hold after a scenario: pure comparisons of result files, scores and the server's books, each with sentences
+for what does not hold."""
 
 from __future__ import annotations
 
@@ -30,17 +28,14 @@ _Results = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(slots=True)
-class Ledger:
-    """The server's book by request key: how often a request came, how often its answer went out whole, and which call
-    it is of."""
+class Books:
+    """The books as a command left them, by request key: how often the server was asked and how often its answer went
+    out whole, and the replies in the journal. `results` go by their conversation."""
 
     asked: Counter[str] = field(default_factory=Counter)
     whole: Counter[str] = field(default_factory=Counter)
-    calls: dict[str, str] = field(default_factory=dict)
-
-    def copy(self) -> Ledger:
-        """The book as it is now."""
-        return Ledger(self.asked.copy(), self.whole.copy(), self.calls.copy())
+    kept: Counter[str] = field(default_factory=Counter)
+    results: _Results = field(default_factory=dict)
 
 
 def same_predictions(
@@ -49,19 +44,21 @@ def same_predictions(
     """Every result is there, and says what it says in the undisturbed run, to the last field of `COMPARED`.
 
     What the `unanswered` calls ask for must be empty instead, and nothing else. `mended`: how many replies had to be
-    repaired may differ. `partly`: results may be missing. Results go by their conversation.
+    repaired may differ. `partly`: results may be missing.
     """
     if set(expected) != set(found) and not (partly and set(found) < set(expected)):
         yield f"results that are missing or too many: {', '.join(sorted(set(expected) ^ set(found)))}"
     for name in sorted(set(expected) & set(found)):
         calls = [call for call in unanswered if call.conversation_id == name]
-        want, have = _answers(expected[name], calls), _answers(found[name], calls)
-        for call in calls:
-            for key in KEYS_OF_CALL[call.kind]:
-                want["blocks"][call.turn][key] = None
-        if calls and want["calls.answered_items"] == want["calls.expected_items"]:
-            want["calls.answered_items"] -= sum(len(expected_items(call.asked)) for call in calls)
-        yield from _told_apart(name, want, have, _MENDED if mended else ())
+        want, have = _compared(expected[name]), _compared(found[name])
+        for block, key in ((call.turn, key) for call in calls for key in KEYS_OF_CALL[call.kind]):
+            want["blocks"][block].pop(key, None)
+            if _is_empty(have["blocks"][block].get(key)):
+                have["blocks"][block].pop(key, None)
+        want["calls.answered_items"] -= sum(len(expected_items(call.asked)) for call in calls)
+        # The result's own scores follow from what is not answered.
+        ignored = (*(_MENDED if mended else ()), *(("scores",) if calls else ()))
+        yield from _differing(name, want, have, ignored)
 
 
 def same_scores(
@@ -72,32 +69,32 @@ def same_scores(
     Both are one model's part of a scores file.
     """
     ignored = (*_RUN, *(_MENDED if mended else ()), *(() if values else _OF_HITS))
-    yield from _told_apart("scores", _numbers(expected, values), _numbers(found, values), ignored)
+    yield from _differing("scores", _numbers(expected, values), _numbers(found, values), ignored)
 
 
-def nothing_lost(ledger: Ledger, kept: Mapping[str, int], calls: Mapping[str, Call]) -> Iterator[str]:
-    """Every call was asked, and what was answered is in the journal. `kept`: request key → replies in the journal."""
-    if unasked := set(calls) - set(ledger.calls.values()):
+def nothing_lost(books: Books, calls: Mapping[str, Call]) -> Iterator[str]:
+    """Every call (by its key) was asked, and what was answered is in the journal."""
+    if unasked := set(calls) - {key.partition("-")[0] for key in books.asked}:
         yield f"{len(unasked)} calls were never asked, among them {calls[min(unasked)].id}"
-    if lost := set(ledger.whole) - set(kept):
+    if lost := set(books.whole) - set(books.kept):
         yield f"{len(lost)} answers are not in the journal"
 
 
-def asked_again(before: Ledger, after: Ledger, kept: Collection[str]) -> Iterator[str]:
-    """No command sent a request whose reply the journal had at its start (`kept`).
+def asked_again(before: Books, after: Books) -> Iterator[str]:
+    """No command sent a request whose reply the journal had at its start.
 
     Only for where no two asks of a call are the same: a second re-prompt for the same items is.
     """
-    if again := [key for key in kept if after.asked[key] != before.asked[key]]:
+    if again := [key for key in before.kept if after.asked[key] != before.asked[key]]:
         yield f"{len(again)} requests were sent again although the journal had their replies"
 
 
-def unkept(before: Ledger, after: Ledger, kept_before: Counter[str], kept_after: Counter[str]) -> int:
+def unkept(before: Books, after: Books) -> int:
     """The answers that went out whole to one command and gave the journal no new reply: paid for nothing.
 
     That is what is lost on its way, and what is asked for although the journal has it.
     """
-    return ((after.whole - before.whole) - (kept_after - kept_before)).total()
+    return ((after.whole - before.whole) - (after.kept - before.kept)).total()
 
 
 def differences(
@@ -118,20 +115,15 @@ def differences(
         yield path, expected, found
 
 
-def _told_apart(name: str, expected: Any, found: Any, ignored: Collection[str]) -> Iterator[str]:
+def _differing(name: str, expected: Any, found: Any, ignored: Collection[str]) -> Iterator[str]:
     return (f"{name}: {path} is {b!r}, not {a!r}" for path, a, b in differences(expected, found, ignored))
 
 
-def _answers(result: Mapping[str, Any], unanswered: Sequence[Call]) -> dict[str, Any]:
-    """What is compared of a result: blocks by turn (0: the whole conversation) and counts; what says nothing to the
-    calls that are never answered is None, and then scores, which follow from them, are left out."""
+def _compared(result: Mapping[str, Any]) -> dict[str, Any]:
+    """What is compared of a result: blocks by turn (0: the whole conversation), scores and counts."""
     blocks = {0: dict(result["post_conversation"]), **{turn["turnNumber"]: dict(turn) for turn in result["turns"]}}
-    for call in unanswered:
-        for key in KEYS_OF_CALL[call.kind]:
-            value = blocks[call.turn].get(key)
-            blocks[call.turn][key] = None if _is_empty(value) else value
     counts = {name: result["calls"][name.removeprefix("calls.")] for name in COMPARED if "." in name}
-    return {"blocks": blocks, "scores": None if unanswered else result["scores"], **counts}
+    return {"blocks": blocks, "scores": result["scores"], **counts}
 
 
 def _is_empty(value: Any) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import repeat
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,9 @@ from attunebench.protocol.plan import plan_calls
 from attunebench.scorer import score_folders
 from attunebench.scores import write_scores
 from attunebench.selftest import checks
-from attunebench.selftest.checks import Ledger
-from attunebench.selftest.faulty import FaultScript
-from attunebench.selftest.plans import UNDISTURBED, Phase, Scenario, call_key, fate, form_key, strikes
+from attunebench.selftest.checks import Books
+from attunebench.selftest.faults import FOR_EVER
+from attunebench.selftest.plans import ENDS, UNDISTURBED, FaultScript, Scenario, call_key, fate, strikes
 from attunebench.selftest.server import FakeServer
 
 _MODELS, _JUDGE = ("fake-model", "another-model"), "fake-judge"
@@ -38,14 +38,9 @@ _KEY = "-".join(("selftest", "c0ffee", "not", "a", "key"))
 """Goes into every command, and must be in no file and no line of output."""
 _RESAMPLES = 100
 _LONGEST = 180.0
-"""Seconds after which a command that has not ended is ended."""
-_FOREIGN = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENROUTER_API_KEY", "RLVR_PRIME_API_KEY", "PRIME_API_KEY")
-
-
-_Ended = subprocess.CompletedProcess[str]
-"""How a command ended."""
+"""Seconds after which a command that has not ended is ended, with the status of timeout(1)."""
 _NOT_ENDED = 124
-"""The status of a command that had to be ended from outside, as of timeout(1)."""
+_FOREIGN = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENROUTER_API_KEY", "RLVR_PRIME_API_KEY", "PRIME_API_KEY")
 _AT_ONCE = 2
 """Scenarios under way together."""
 
@@ -56,13 +51,13 @@ class Proof:
     def __init__(self, place: Path, data: Path) -> None:
         self.place = place
         self.data = data
-        conversations = load_conversations(data).conversations
-        planned = plan_calls(conversations, ["default"], default_codebook(), judges=1)
-        asks = {"\n\n".join(message.content for message in call.messages): call for call in planned}
-        self.schemas = {form_key(prompt): call.schema for prompt, call in asks.items()}
-        own = {prompt: call for prompt, call in asks.items() if call.judge is None}
-        self.calls = {model: {call_key(model, prompt): call for prompt, call in own.items()} for model in _MODELS}
-        self.votes = len(asks) - len(own)
+        planned = plan_calls(load_conversations(data).conversations, ["default"], default_codebook(), judges=1)
+        asks = [("\n\n".join(message.content for message in call.messages), call) for call in planned]
+        self.calls = {
+            model: {call_key(model, prompt): call for prompt, call in asks if (call.judge is None) == (model != _JUDGE)}
+            for model in (*_MODELS, _JUDGE)
+        }
+        """By model and key."""
         self.references: dict[bool, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
         """Results and scores of the undisturbed run, without a judge and with one."""
         self.failed = False
@@ -79,16 +74,16 @@ class Proof:
 
         Where even the undisturbed run fails that is all: without it nothing can be told.
         """
+        missing = {each.judged for each, _ in tries} - set(self.references)
+        undisturbed = [(replace(UNDISTURBED, judged=judged), 0) for judged in missing]
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            missing = {each.judged for each, _ in tries} - set(self.references)
-            undisturbed = [replace(UNDISTURBED, judged=judged) for judged in missing]
-            if failed := [trial for trial in pool.map(self._prove, undisturbed, repeat(0)) if trial.problems]:
+            if failed := [trial for trial in pool.map(self._prove, undisturbed) if trial.problems]:
                 yield failed[0]
                 return
-            yield from pool.map(self._prove, *zip(*tries, strict=True))
+            yield from pool.map(self._prove, tries)
 
-    def _prove(self, scenario: Scenario, seed: int) -> Trial:
-        trial = Trial(self, scenario, seed)
+    def _prove(self, attempt: tuple[Scenario, int]) -> Trial:
+        trial = Trial(self, *attempt)
         trial.prove()
         if trial.problems:
             self.failed = True
@@ -106,123 +101,96 @@ class Trial:
     """
 
     def __init__(self, proof: Proof, scenario: Scenario, seed: int) -> None:
-        calls = proof.calls[_MODELS[0]]
+        own = proof.calls[_MODELS[0]]
         self.scenario = scenario
         self.seed = seed
         self.folder = proof.place / f"{scenario.name.replace(' ', '-')}-{seed}{'-judged' * scenario.judged}"
         self.folder.mkdir()
-        self.calls = (len(calls) + proof.votes * scenario.judged) * scenario.models
-        self.unanswered = [call for key, call in calls.items() if fate(scenario, seed, key).for_ever is not None]
+        self.unanswered = [call for key, call in own.items() if fate(scenario, seed, key)[-1] in FOR_EVER]
         self.problems: list[str] = []
-        self.again = 0
+        self.requests = self.faults = self.again = 0
         self.seconds = 0.0
         self._proof = proof
-        self._dead = min(calls, key=lambda key: (calls[key].kind != "pairwise", key))
-        self._script = FaultScript(scenario, seed, proof.schemas, self._dead)
-        self._ledgers = [Ledger()]
-        self._kept: list[Counter[str]] = [Counter()]
-        self._early: list[Mapping[str, Any]] = []
-
-    @property
-    def requests(self) -> int:
-        """How many the server was asked."""
-        return self._ledgers[-1].asked.total()
-
-    @property
-    def faults(self) -> int:
-        """How many the server handed out."""
-        return self._script.faults
+        self._asked = (*_MODELS[: scenario.models], *((_JUDGE,) if scenario.judged else ()))
+        self.calls = sum(len(proof.calls[model]) for model in self._asked)
+        schemas = {key: call.schema for calls in proof.calls.values() for key, call in calls.items()}
+        dead = min(own, key=lambda key: (own[key].kind != "pairwise", key))
+        self._only_missing = own[dead].conversation_id
+        self._script = FaultScript(scenario, seed, schemas, dead)
 
     def prove(self) -> None:
         """Go through all commands of the scenario, and find the problems."""
         began = time.monotonic()
         try:
-            if self._runs():
-                own = _results(self.folder, _MODELS[0]), self._scores(_MODELS[0])
-                # The undisturbed run is measured by itself: what must hold without a comparison holds for it, too.
-                results, scores = self._proof.references.setdefault(self.scenario.judged, own)
-                self.problems += [
-                    *self._unlike(results, scores),
-                    *self._unlike_early(results),
-                    *self._bought_twice(),
-                    *self._left_behind(),
-                ]
+            self.problems.extend(self._found())
         except AttuneBenchError as error:
             self.problems.append(str(error))
+        self.requests, self.faults = self._script.asked.total(), self._script.faults
         self.seconds = time.monotonic() - began
 
-    def _runs(self) -> bool:
-        """All commands; whether each ended as it has to: nothing that comes after one that did not says anything."""
-        proof, scenario = self._proof, self.scenario
+    def _found(self) -> Iterator[str]:
+        """The problems: nothing that comes after a command that did not end as it has to says anything."""
+        scenario, books = self.scenario, [Books()]
+        models = _MODELS[: scenario.models]
         answers = strikes(scenario, self.seed, self.calls)
         with FakeServer(self._script, keep=False) as server:
-            for number, (phase, after) in enumerate(zip(scenario.phases, answers, strict=True), start=1):
-                models = _MODELS[: scenario.models]
-                commands = [_start(model, scenario, server.url, proof.data, self.folder) for model in models]
-                self._script.begin(phase, after, commands[0].pid)
+            for number, (event, after) in enumerate(zip(scenario.phases, answers, strict=True), start=1):
+                commands = [_start(model, scenario, server.url, self._proof.data, self.folder) for model in models]
+                self._script.begin(event, after, commands[0].pid)
                 ended = [_end(command) for command in commands]
-                self._ledgers.append(self._script.ledger.copy())
-                self._kept.append(_kept(self.folder))
-                self._early.append(_results(self.folder, _MODELS[0]))
+                asked, whole = self._script.asked.copy(), self._script.whole.copy()
+                books.append(Books(asked, whole, _kept(self.folder), _results(self.folder, _MODELS[0])))
                 for each in ended:
-                    self.problems += self._said_wrong(f"command {number}", phase, each)
-                    if each.returncode != phase.status and not (phase.may_end and each.returncode == 0):
-                        how = f"ended with {each.returncode} and not {phase.status}: {_last_line(each)}"
-                        self.problems.append(f"command {number} {how}")
-                        return False
-        return True
+                    yield from self._said_wrong(f"command {number}", event, each)
+                wanted = {ENDS[event].status, *(() if scenario.margin else (0,))}
+                if wrong := [each for each in ended if each.returncode not in wanted]:
+                    how = f"ended with {wrong[0].returncode} and not {ENDS[event].status}: {_last_line(wrong[0])}"
+                    yield f"command {number} {how}"
+                    return
+        # The undisturbed run is measured by itself: what must hold without a comparison holds for it, too.
+        own = books[-1].results, _scores(self._proof.data, self.folder, _MODELS[0])
+        yield from self._unlike(books, *self._proof.references.setdefault(scenario.judged, own))
+        yield from self._bought_twice(books)
+        names = {path.name for path in (self.folder / "results").iterdir()}
+        ends = (".json", ".lock", *((".part",) if scenario.kills else ()))
+        whole_files = {name for name in names if name.endswith(ends) or ".sqlite3" in name}
+        if left := sorted(names - whole_files | {name for name in names if name.startswith("_skipped")}):
+            yield f"files are left behind: {', '.join(left)}"
 
-    def _said_wrong(self, command: str, phase: Phase, ended: _Ended) -> Iterator[str]:
+    def _said_wrong(self, command: str, event: str, ended: subprocess.CompletedProcess[str]) -> Iterator[str]:
         """A key or a traceback where a user or somebody else would see it; a missing word."""
         files = (path for path in self.folder.rglob("*") if path.is_file())
         if _KEY in ended.stdout + ended.stderr or any(_KEY.encode() in path.read_bytes() for path in files):
             yield "the key is in a file or in what a command says"
         if "Traceback" in ended.stderr:
             yield "a command shows a traceback"
-        if ended.returncode == phase.status and phase.says not in ended.stderr:
-            yield f"{command} does not say {phase.says!r}: {_last_line(ended)}"
+        if ended.returncode == ENDS[event].status and ENDS[event].words not in ended.stderr:
+            yield f"{command} does not say {ENDS[event].words!r}: {_last_line(ended)}"
 
-    def _scores(self, model: str) -> Mapping[str, Any]:
-        return _scores(self._proof.data, self.folder, model)
-
-    def _unlike(self, results: Mapping[str, Any], scores: Mapping[str, Any]) -> Iterator[str]:
+    def _unlike(self, books: list[Books], results: Mapping[str, Any], scores: Mapping[str, Any]) -> Iterator[str]:
         """Predictions and scores that are not those of the undisturbed run, and answers that are lost."""
         mended, hopeless = self.scenario.mended, self.unanswered
         for model in _MODELS[: self.scenario.models]:
-            found = _results(self.folder, model)
+            found, numbers = _results(self.folder, model), _scores(self._proof.data, self.folder, model)
             yield from checks.same_predictions(results, found, mended=mended, unanswered=hopeless)
-            yield from checks.same_scores(scores, self._scores(model), mended=mended, values=not hopeless)
-            yield from checks.nothing_lost(self._ledgers[-1], self._kept[-1], self._proof.calls[model])
-
-    def _unlike_early(self, results: Mapping[str, Any]) -> Iterator[str]:
-        """What is written before the end is final, and a conversation without all of its answers is not written."""
-        mended, hopeless = self.scenario.mended, self.unanswered
-        for phase, early in zip(self.scenario.phases[:-1], self._early, strict=False):
+            yield from checks.same_scores(scores, numbers, mended=mended, values=not hopeless)
+        for model in self._asked:
+            yield from checks.nothing_lost(books[-1], self._proof.calls[model])
+        # What is written before the end is final, and a conversation without all of its answers is not written.
+        for event, early in zip(self.scenario.events, (book.results for book in books[1:]), strict=False):
             yield from checks.same_predictions(results, early, mended=mended, unanswered=hopeless, partly=True)
             missing = set(results) - set(early)
-            dead = self._proof.calls[_MODELS[0]][self._dead].conversation_id
-            if phase.event == "dead call" and missing != {dead}:
+            if event == "dead call" and missing != {self._only_missing}:
                 yield f"{len(missing)} conversations are skipped, and not just that of the dead call"
 
-    def _bought_twice(self) -> Iterator[str]:
+    def _bought_twice(self, books: list[Books]) -> Iterator[str]:
         """Answers that went out whole and are not kept, but for those that were under way at a kill."""
-        most = _CONCURRENCY * (1 + self.scenario.judged) * self.scenario.models
-        ledgers, kept = self._ledgers, self._kept
-        for index, phase in enumerate(self.scenario.phases):
-            yield from checks.asked_again(ledgers[index], ledgers[index + 1], kept[index])
-            lost = checks.unkept(ledgers[index], ledgers[index + 1], kept[index], kept[index + 1])
-            if lost > (most if phase.event == "kill" else 0):
-                under_way = f", more than the {most} that can be under way" if phase.event == "kill" else ""
-                yield f"{lost} answers to command {index + 1} are paid for and not kept{under_way}"
+        for number, (event, (before, after)) in enumerate(zip(self.scenario.phases, pairwise(books), strict=True), 1):
+            yield from checks.asked_again(before, after)
+            lost = checks.unkept(before, after)
+            if lost > (most := _CONCURRENCY * len(self._asked) if event == "kill" else 0):
+                yield f"{lost} answers to command {number} are paid for and not kept, and {most} can be under way"
             self.again += lost
-
-    def _left_behind(self) -> Iterator[str]:
-        """A list of skipped conversations or a half-written file, but for hidden ones of killed processes."""
-        names = {path.name for path in (self.folder / "results").iterdir()}
-        ends = (".json", ".lock", *((".part",) if self.scenario.kills else ()))
-        whole = {name for name in names if name.endswith(ends) or ".sqlite3" in name}
-        if left := sorted(names - whole | {name for name in names if name.startswith("_skipped")}):
-            yield f"files are left behind: {', '.join(left)}"
 
 
 def _start(model: str, scenario: Scenario, url: str, data: Path, folder: Path) -> subprocess.Popen[str]:
@@ -246,7 +214,7 @@ def _start(model: str, scenario: Scenario, url: str, data: Path, folder: Path) -
     )
 
 
-def _end(process: subprocess.Popen[str]) -> _Ended:
+def _end(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
     """Wait for its end."""
     try:
         out, err = process.communicate(timeout=_LONGEST)
@@ -256,11 +224,15 @@ def _end(process: subprocess.Popen[str]) -> _Ended:
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
+def _last_line(ended: subprocess.CompletedProcess[str]) -> str:
+    lines = (ended.stderr or ended.stdout).split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "(it says nothing)")
+
+
 def _results(folder: Path, model: str) -> dict[str, Any]:
     """A model's results by conversation."""
-    paths = sorted((folder / "results").glob("[!_.]*.json"))
-    found = [json.loads(path.read_bytes()) for path in paths]
-    return {result["conversationId"]: result for result in found if result["em_model"] == model}
+    results = (json.loads(path.read_bytes()) for path in sorted((folder / "results").glob("[!_.]*.json")))
+    return {result["conversationId"]: result for result in results if result["em_model"] == model}
 
 
 def _scores(data: Path, folder: Path, model: str) -> dict[str, Any]:
@@ -269,9 +241,9 @@ def _scores(data: Path, folder: Path, model: str) -> dict[str, Any]:
     if not path.exists():
         # As `attune-bench score` does it, without another start of the interpreter.
         write_scores(path, score_folders(folder / "results", data, resamples=_RESAMPLES))
-    found = json.loads(path.read_bytes())
+    scores = json.loads(path.read_bytes())
     parts = ("conversations", "aggregates")
-    return {part: [entry for entry in found[part] if entry["em_model"] == model] for part in parts}
+    return {part: [entry for entry in scores[part] if entry["em_model"] == model] for part in parts}
 
 
 def _kept(folder: Path) -> Counter[str]:
@@ -296,18 +268,3 @@ def selftest(data: Path | None = None) -> Iterator[tuple[Proof, Path]]:
     finally:
         if not proof.failed:
             shutil.rmtree(place, ignore_errors=True)
-
-
-def small_conversations(folder: Path, turns: Sequence[int] = (2, 1, 1)) -> Path:
-    """The first demonstration conversations, each cut to so many turns, for loops of many small runs."""
-    folder.mkdir()
-    for path, count in zip(sorted(demo_folder().glob("*.json")), turns, strict=False):
-        conversation = json.loads(path.read_bytes())
-        conversation["turns"] = conversation["turns"][:count]
-        (folder / path.name).write_text(json.dumps(conversation), encoding="utf-8")
-    return folder
-
-
-def _last_line(ended: _Ended) -> str:
-    lines = [line.strip() for line in (ended.stderr or ended.stdout).splitlines() if line.strip()]
-    return lines[-1] if lines else "(it says nothing)"

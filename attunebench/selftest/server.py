@@ -1,14 +1,12 @@
 """A real HTTP server that speaks the chat API of OpenAI-compatible servers and behaves, or misbehaves, as it is told.
-
 In this process: `with FakeServer(script) as server: … server.url`. As a program: `python -m attunebench.selftest.server
---port 0 --delay 0.25` prints its URL and serves until it is ended. Owns sockets and bytes; what is done when is the
-script's (`behaviours`), what a good answer says is `answers`'.
-"""
+--port 0 --delay 0.25` prints its URL and serves until it is ended."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import gzip
 import json
 import socket
@@ -18,32 +16,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from attunebench.selftest.answers import completion
-from attunebench.selftest.behaviours import (
-    Answer,
-    Asked,
-    Behaviour,
-    Broken,
-    Drip,
-    Hang,
-    Raw,
-    Script,
-    Status,
-    Together,
-)
-
-__all__ = (
-    "Answer",
-    "Asked",
-    "Behaviour",
-    "Broken",
-    "Drip",
-    "FakeServer",
-    "Hang",
-    "Raw",
-    "Script",
-    "Status",
-    "Together",
-)
+from attunebench.selftest.behaviours import Answer, Asked, Behaviour, Broken, Drip, Hang, Raw, Script, Status, Together
 
 _REASONS = {200: "OK", 307: "Temporary Redirect", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found"}
 _NOT_FOUND = Status(404, {"error": {"message": "Not Found"}})
@@ -100,58 +73,43 @@ class FakeServer:
         self._thread.start()
         return self
 
-    def stop(self) -> None:
+    def stop(self, *_: object) -> None:
         """End every connection and the thread."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._stop.set)
             self._thread.join()
 
-    def __enter__(self) -> FakeServer:
-        return self.start()
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
+    __enter__, __exit__ = start, stop
 
     def _run(self) -> None:
-        try:
+        with contextlib.closing(self._loop):
             self._loop.run_until_complete(self._serve())
-        finally:
-            self._loop.close()
 
     async def _serve(self) -> None:
-        connections: set[asyncio.Task[None]] = set()
-
-        async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = asyncio.current_task()
-            assert task is not None
-            connections.add(task)
-            try:
-                await self._converse(reader, writer)
-            except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-                pass
-            finally:
-                connections.discard(task)
-                writer.transport.abort()
-
-        server = await asyncio.start_server(accept, sock=self._socket, backlog=1024)
+        server = await asyncio.start_server(self._converse, sock=self._socket, backlog=1024)
         await self._stop.wait()
         server.close()
-        for task in tuple(connections):
+        connections = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in connections:
             task.cancel()
         await asyncio.gather(*connections, return_exceptions=True)
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Request after request on one connection."""
         end: _End = ""
-        while not end:
-            asked = await self._read(reader)
-            self._under_way += 1
-            self.most_at_once = max(self.most_at_once, self._under_way)
-            try:
-                end = await self._respond(asked, reader, writer)
-            finally:
-                self._under_way -= 1
-        writer.close()
+        try:
+            while not end:
+                asked = await self._read(reader)
+                self._under_way += 1
+                self.most_at_once = max(self.most_at_once, self._under_way)
+                try:
+                    end = await self._respond(asked, reader, writer)
+                finally:
+                    self._under_way -= 1
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            writer.transport.abort()
 
     async def _read(self, reader: asyncio.StreamReader) -> Asked:
         head = await reader.readuntil(b"\r\n\r\n")
@@ -159,7 +117,7 @@ class FakeServer:
         method, path, _ = request_line.split(" ", 2)
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
         content = await reader.readexactly(int(headers.get("content-length", "0")))
-        asked = Asked(len(self.asked) if self._keep else self._count, method, path, headers, content)
+        asked = Asked(self._count, method, path, headers, content)
         self._count += 1
         if self._keep:
             self.asked.append(asked)
@@ -171,18 +129,16 @@ class FakeServer:
         if isinstance(behaviour, Together):
             while self.most_at_once < behaviour.count:
                 await asyncio.sleep(0.01)
-            behaviour = Answer()
-        if isinstance(behaviour, Answer | Status | Raw) and behaviour.delay:
+        elif isinstance(behaviour, Answer | Status | Raw) and behaviour.delay:
             await asyncio.sleep(behaviour.delay)
         content, end = self._response(asked, behaviour)
         if isinstance(behaviour, Drip):
-            for place in range(len(content)):
-                writer.write(content[place : place + 1])
-                await writer.drain()
+            for byte in content:
+                writer.write(bytes((byte,)))
                 await asyncio.sleep(behaviour.every)
         else:
             writer.write(content)
-            await writer.drain()
+        await writer.drain()
         if end == "hang":
             await reader.read()  # until the client leaves; a client says nothing more before it has its answer
         elif end == "reset":
@@ -193,12 +149,10 @@ class FakeServer:
 
     def _behaviour(self, asked: Asked) -> Behaviour:
         if asked.path.endswith("/models"):
-            entry: dict[str, Any] = {"object": "model"}
-            if self._prices is not None:
-                entry["pricing"] = {
-                    key: f"{price:.12f}" for key, price in zip(("prompt", "completion"), self._prices, strict=True)
-                }
-            return Status(200, {"object": "list", "data": [{"id": model, **entry} for model in self._models]})
+            costs = [f"{price:.12f}" for price in self._prices or ()]
+            pricing = {"pricing": dict(zip(("prompt", "completion"), costs, strict=True))} if costs else {}
+            entries = [{"id": model, "object": "model", **pricing} for model in self._models]
+            return Status(200, {"object": "list", "data": entries})
         if callable(self.script):
             return self.script(asked)
         if self.script:
@@ -208,17 +162,16 @@ class FakeServer:
     def _response(self, asked: Asked, behaviour: Behaviour) -> tuple[bytes, _End]:
         """All bytes that are sent, and what comes behind them."""
         match behaviour:
+            case Status(status, str() | bytes() as body, headers):
+                content = body.encode() if isinstance(body, str) else body
+                return _with_head(content, headers, "text/html", status), ""
             case Status(status, body, headers):
-                is_text = isinstance(body, str | bytes)
-                content = (body.encode() if isinstance(body, str) else body) if is_text else json.dumps(body).encode()
-                kind = "text/html" if is_text else "application/json"
-                return _with_head(content, {**headers}, kind, status), ""
+                return _with_head(json.dumps(body).encode(), headers, status=status), ""
             case Raw(content, _, goes_on):
                 return content, "" if goes_on else "close"
             case Broken(how):
-                return _broken(json.dumps(completion(asked, Answer())).encode(), behaviour), (
-                    "reset" if how == "reset" else "close"
-                )
+                good = json.dumps(completion(asked, Answer())).encode()
+                return _broken(good, behaviour), "reset" if how == "reset" else "close"
             case Hang(share):
                 whole = self._whole(asked, Answer())
                 return whole[: int(len(whole) * share)], "hang"
@@ -238,14 +191,15 @@ class FakeServer:
 def _broken(content: bytes, behaviour: Broken) -> bytes:
     """A response that is not what its head says."""
     part = content[: int(len(content) * behaviour.share)]
-    if behaviour.how == "chunked":
-        chunk = b"%x\r\n%s\r\n" % (len(part), part)
-        return _head(200, {"content-type": "application/json", "transfer-encoding": "chunked"}) + chunk
-    if behaviour.how in ("length", "reset"):
-        return _with_head(content, {})[: len(part) - len(content) or None]
-    if behaviour.how == "cut gzip":
-        content = gzip.compress(content, mtime=0)[:-20]
-    return _with_head(content, {"content-encoding": "gzip"})
+    match behaviour.how:
+        case "chunked":
+            head = _head(200, {"content-type": "application/json", "transfer-encoding": "chunked"})
+            return head + b"%x\r\n%s\r\n" % (len(part), part)
+        case "no gzip":
+            return _with_head(content, {"content-encoding": "gzip"})
+        case "cut gzip":
+            return _with_head(gzip.compress(content, mtime=0)[:-20], {"content-encoding": "gzip"})
+    return _with_head(content, {})[: len(part) - len(content) or None]
 
 
 def _with_head(content: bytes, fields: Mapping[str, str], kind: str = "application/json", status: int = 200) -> bytes:
@@ -264,15 +218,11 @@ def main() -> None:
     parser.add_argument("--delay", type=float, default=0.0, help="seconds before each answer")
     parser.add_argument("--fail-first", type=int, default=0, metavar="N", help="answer the first N requests with 503")
     options = parser.parse_args()
-    failure, answer = Status(503, {"error": {"message": "busy"}}), Answer(delay=options.delay)
-    with FakeServer(
-        lambda asked: failure if asked.number < options.fail_first else answer, port=options.port, keep=False
-    ) as server:
+    failure = Status(503, {"error": {"message": "busy"}})
+    script = [*(failure,) * options.fail_first, Answer(delay=options.delay)]
+    with FakeServer(script, port=options.port, keep=False) as server, contextlib.suppress(KeyboardInterrupt):
         print(server.url, flush=True)
-        try:
-            threading.Event().wait()
-        except KeyboardInterrupt:
-            return
+        threading.Event().wait()
 
 
 if __name__ == "__main__":

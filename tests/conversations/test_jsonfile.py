@@ -70,4 +70,4 @@ def test_a_text_is_read_as_the_standard_library_reads_it_with_every_check(text: 
             quick = repr(jsonfile._read_quickly(data))
         except ValueError:
             continue  # the careful reader decides
-        assert repr(jsonfile._read_carefully(data, jsonfile.MAX_DEPTH, decoder)) == quick, lenient
+        assert repr(jsonfile._read_carefully(data, decoder)) == quick, lenient

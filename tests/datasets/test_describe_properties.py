@@ -79,10 +79,6 @@ def test_what_is_given_and_what_is_open_add_up_to_what_was_asked(rng: random.Ran
     assert sum(len(turn.comparisons) for turn in turns) == sum(labels["Winners of comparisons"])  # type: ignore[arg-type]
     assert 20 * len(conversations) == sum(labels["PANAS items before"])  # type: ignore[arg-type]
     assert len(conversations) == sum(labels["Q2, clarity of feelings"])  # type: ignore[arg-type]
-    answers = table_of(sections, "binary", "answers")
-    for row in answers.rows:
-        counts = [int(cell.value or 0) for cell in row[1:]]
-        assert counts[0] == sum(counts[1:5]) == sum(counts[5:])
     kinds = {str(row[0].value): int(row[1].value or 0) for row in table_of(sections, "emotions", "turns").rows}
     whole = ("Turns with an emotion", "Neutral turns (no shift)", "Turns without truth")
     assert len(turns) == sum(kinds[kind] for kind in whole)

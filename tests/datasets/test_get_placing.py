@@ -179,7 +179,8 @@ def run_script(script: str, *words: object, status: int = 0) -> subprocess.Compl
     support = str(Path(__file__).parents[1] / "support")
     ended = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script), *map(str, words)],
-        env={**os.environ, "PYTHONPATH": support},
+        # A byte-code file that the full disk cut short would break every later import.
+        env={**os.environ, "PYTHONPATH": support, "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
         check=False,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from attunebench.conversations import load_conversations
 from attunebench.datasets.subsets import match_of, nearest, parse_spans, published_subsets, spans, subset_file_name
-from attunebench.datasets.verifying import subset_text, verify
+from attunebench.datasets.verifying import verify
 from attunebench.errors import DataError, UsageError
 
 NUMBERS = st.sets(st.integers(0, 300), min_size=1)
@@ -33,7 +33,7 @@ def subset(tmp_path: Path) -> Path:
 def test_the_numbers_of_a_subset_are_recognised_and_its_digest_is_that_of_scores(subset: Path) -> None:
     found = verify(subset)
     assert found.ok
-    assert "Subsample20" in subset_text(found)
+    assert "Subsample20" in found.subset
     assert load_conversations(subset).ground_truth_sha256 == found.digest
 
 
@@ -43,9 +43,9 @@ def test_a_missing_and_an_extra_number_are_named(subset: Path) -> None:
     (subset / subset_file_name(second)).unlink()
     found = verify(subset, subset="subsample20")
     assert not found.ok
-    assert f"2 missing ({spans([first, second])}), 1 extra (999)" in subset_text(found)
+    assert f"2 missing ({spans([first, second])}), 1 extra (999)" in found.subset
     assert verify(subset).ok, "nobody said that it has to be a subset"
-    assert "Subsample20" in subset_text(verify(subset))
+    assert "Subsample20" in verify(subset).subset
 
 
 def test_a_file_by_another_name_is_no_file_of_the_subset(subset: Path) -> None:
@@ -53,8 +53,8 @@ def test_a_file_by_another_name_is_no_file_of_the_subset(subset: Path) -> None:
     (subset / subset_file_name(number)).rename(subset / f"talk_{number}.json")
     found = verify(subset, subset="Subsample20")
     assert not found.ok
-    assert f"1 missing ({number})" in subset_text(found)
-    assert f"talk_{number}.json" in subset_text(found)
+    assert f"1 missing ({number})" in found.subset
+    assert f"talk_{number}.json" in found.subset
 
 
 def test_number_106_is_said_to_be_outside_the_sample_of_200() -> None:

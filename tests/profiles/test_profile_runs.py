@@ -215,7 +215,7 @@ def test_a_prediction_that_is_there_twice_is_not_scored(predict: Predict, data: 
     path = next(folder.glob("[!_]*.json"))
     (folder / "copy.json").write_bytes(path.read_bytes())
     conversations = list(attunebench.load_conversations(data))
-    found = score_profiles(folder, conversations, "local", "fake-model", Settings(resamples=100))
-    assert 1 == len(found.not_scored)
-    assert "copy.json" in found.not_scored[0]
-    assert any("2 of 3 conversations have a prediction" in warning for warning in found.analysis.warnings)
+    analysis, not_scored = score_profiles(folder, conversations, "local", "fake-model", Settings(resamples=100))
+    assert 1 == len(not_scored)
+    assert "copy.json" in not_scored[0]
+    assert any("2 of 3 conversations have a prediction" in warning for warning in analysis.warnings)

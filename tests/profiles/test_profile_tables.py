@@ -56,12 +56,11 @@ def readable(n: int, each: int = 1) -> tuple[list[Conversation], list[dict[str, 
 
 def test_what_is_told_rightly_of_many_people_is_claimed() -> None:
     analysis = shown(scored(*readable(40)))
-    assert "Told more often than by the base rate: Well-being (WHO-5) +0.500" in analysis.shows
+    assert "Well-being (WHO-5) +0.500" in analysis.shows
     gain = cell(analysis, "accuracy", "Well-being", "difference")
     assert (0.5, 40, False) == (gain.value, gain.n, gain.small)
     assert gain.p_corrected is not None
     assert gain.p_corrected < 0.05
-    assert 1.0 == cell(analysis, "accuracy", "Well-being", "balanced_accuracy").value
     assert (0.0, 1.0) == (
         cell(analysis, "scales", "Openness", "error").value,
         pytest.approx(cell(analysis, "scales", "Openness", "spearman").value),
@@ -123,7 +122,7 @@ def test_whoever_does_not_read_is_hardly_ever_said_to_tell_more_than_the_base_ra
     for _ in range(studies):
         people = talks([{"who_5": 5 if rng.random() < share else 20} for _ in range(41)])
         said = [{"who_5": rng.choice(["poor", "not poor"]) if answer == "guess" else answer} for _ in people]
-        claims += "Told more often" in shown(scored(people, said, who_5), settings).shows
+        claims += "Well-being (WHO-5) +" in shown(scored(people, said, who_5), settings).shows
     assert claims / studies <= 0.05
 
 

@@ -79,7 +79,6 @@ def test_thirds_of_a_scale_are_those_of_the_participants() -> None:
     people = talks([{"tipi_openness": value} for value in (2, 3, 7, 8, 13, 14)])
     said = [{"tipi_openness": value} for value in (6, 7, 7, CANNOT_TELL, 14, 13)]
     found = item(scored(people, *said), "tipi_openness")
-    assert ("low", "low", "middle", "middle", "high", "high") == found.classes
     assert [1, 0, 1, 0, 1, 1] == list(found.right)
 
 

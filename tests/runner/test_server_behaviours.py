@@ -23,7 +23,7 @@ from attunebench.codebook import default_codebook
 from attunebench.conversations import load_conversations
 from attunebench.protocol.plan import plan_calls
 from attunebench.selftest.answers import filled, first_ask
-from attunebench.selftest.plans import form_key
+from attunebench.selftest.plans import call_key
 from attunebench.selftest.server import Answer, Asked, Behaviour, Drip, FakeServer, Raw, Status
 
 if TYPE_CHECKING:
@@ -313,7 +313,9 @@ class FirstCall:
 
     def __init__(self, behaviours: Sequence[Behaviour], data: Path) -> None:
         planned = plan_calls(load_conversations(data), ["default"], default_codebook())
-        self._schemas = {form_key("\n\n".join(each.content for each in call.messages)): call.schema for call in planned}
+        self._schemas = {
+            call_key("", "\n\n".join(each.content for each in call.messages)): call.schema for call in planned
+        }
         self.asked: list[Asked] = []
         self.times: list[float] = []
         self.number = 0
@@ -321,7 +323,7 @@ class FirstCall:
 
     def __call__(self, asked: Asked) -> Behaviour:
         self.number += 1
-        good = Answer(json.dumps(filled(asked.schema or self._schemas.get(form_key(asked.prompt)) or {})))
+        good = Answer(json.dumps(filled(asked.schema or self._schemas.get(call_key("", asked.prompt)) or {})))
         if self.asked and first_ask(asked.prompt) != first_ask(self.asked[0].prompt):
             return good
         self.asked.append(asked)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from attunebench.protocol.calls import Asked, Call
 from attunebench.selftest.checks import (
-    Ledger,
+    Books,
     asked_again,
     differences,
     nothing_lost,
@@ -114,24 +114,24 @@ def test_without_values_every_n_counts_and_the_coverage() -> None:
     assert check(lambda s: s["aggregates"][0]["coverage"].update(scored=2))
 
 
-def book(**pages: tuple[int, int]) -> Ledger:
-    asked, whole = (Counter({key: page[side] for key, page in pages.items()}) for side in (0, 1))
-    return Ledger(asked, whole, {key: f"call of {key}" for key in pages})
+def books(kept: tuple[str, ...] = (), **pages: tuple[int, int]) -> Books:
+    asked, whole = (Counter({f"{key}-1": page[side] for key, page in pages.items()}) for side in (0, 1))
+    return Books(asked, whole, Counter(f"{key}-1" for key in kept))
 
 
 def test_an_answer_that_is_in_no_journal_is_found() -> None:
-    assert [] == list(nothing_lost(book(a=(1, 1)), {"a": 1}, {"call of a": REVIEW}))
-    assert list(nothing_lost(book(a=(1, 1)), {}, {"call of a": REVIEW}))
+    assert [] == list(nothing_lost(books(("a",), a=(1, 1)), {"a": REVIEW}))
+    assert list(nothing_lost(books((), a=(1, 1)), {"a": REVIEW}))
 
 
 def test_a_call_that_was_never_asked_is_found() -> None:
-    assert list(nothing_lost(book(a=(1, 1)), {"a": 1}, {"call of b": REVIEW}))
+    assert list(nothing_lost(books(("a",), a=(1, 1)), {"b": REVIEW}))
 
 
 def test_what_the_journal_had_is_not_to_be_sent_again() -> None:
-    before = book(a=(1, 1), b=(1, 1))
-    assert [] == list(asked_again(before, book(a=(1, 1), b=(2, 2)), {"a"}))
-    assert list(asked_again(before, book(a=(2, 1), b=(1, 1)), {"a"}))
+    before = books(("a",), a=(1, 1), b=(1, 1))
+    assert [] == list(asked_again(before, books(a=(1, 1), b=(2, 2))))
+    assert list(asked_again(before, books(a=(2, 1), b=(1, 1))))
 
 
 @pytest.mark.parametrize(
@@ -146,8 +146,8 @@ def test_what_the_journal_had_is_not_to_be_sent_again() -> None:
 def test_what_is_paid_for_and_not_kept_is_counted(
     lost: int, before: Any, after: Any, kept_before: Any, kept_after: Any
 ) -> None:
-    books = (Ledger(whole=Counter(whole)) for whole in (before, after))
-    assert lost == unkept(*books, Counter(kept_before), Counter(kept_after))
+    pairs = ((before, kept_before), (after, kept_after))
+    assert lost == unkept(*(Books(whole=Counter(whole), kept=Counter(kept)) for whole, kept in pairs))
 
 
 JSON = st.recursive(

@@ -6,11 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from small_conversations import small_conversations
 
 from attunebench.cli.main import main
 from attunebench.selftest import scenarios
 from attunebench.selftest.plans import ONE_KILL, SCENARIOS
-from attunebench.selftest.scenarios import Proof, small_conversations
+from attunebench.selftest.scenarios import Proof
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +32,7 @@ def proof(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Proof:
 
 
 def test_a_run_that_meets_all_faults_and_is_killed_anywhere_changes_nothing(proof: Proof) -> None:
-    scenario = replace(SCENARIOS["everything"], phases=ONE_KILL.phases, margin=0)
+    scenario = replace(SCENARIOS["everything"], events=ONE_KILL.events, margin=0)
     (trial,) = proof.run([(scenario, 1)])
     assert [] == trial.problems
     assert trial.faults

@@ -135,15 +135,13 @@ def describe(
 
 
 def _show(verification: Verification) -> None:
-    from attunebench.datasets.verifying import subset_text
-
     report = verification.report
     people = {c.participant_id for c in report.conversations} - {None}
     turns = sum(len(conversation.turns) for conversation in report.conversations)
     _print("folder", f"{verification.folder}")
     _print("holds", f"{len(report.files)} conversation files, {len(people)} participants, {turns:,} turns.")
     _print("digest", f"{verification.digest} (scores call it ground_truth_sha256)")
-    _print("subset", subset_text(verification))
+    _print("subset", verification.subset)
     for line in first([str(issue) for issue in report.errors], most=_MOST_LINES):
         _print("error", line)
     counts = ", ".join(f"{kind} {count}" for kind, count in sorted(report.warning_counts.items()))

@@ -1,8 +1,6 @@
 """What a paper's data table holds: a set of conversations described in tables, section by section.
 
-Pure: conversations in, analyses out. Reads no file and draws nothing; every number has its n, and what is missing is
-counted beside it.
-"""
+Pure: conversations in, analyses out. Every number has its n, and what is missing is counted beside it."""
 
 from __future__ import annotations
 

@@ -1,18 +1,18 @@
 """What people told: who they are, how they felt before and after, and what they answered about the whole conversation.
-
-A screener is never a diagnosis.
-"""
+A screener is never a diagnosis."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 from attunebench.analyses.table import Analysis, Table, column, table, words
 from attunebench.analyses.verdicts import counted, number
 from attunebench.conversations import Conversation
 from attunebench.conversations.groups import GROUPS, diagnosis_groups
-from attunebench.conversations.traits import Trait, asrs_note, traits_of, truth_of
+from attunebench.conversations.traits import Division, Trait, asrs_note, traits_of, truth_of
 from attunebench.datasets.describing.tables import (
     Data,
     Facet,
@@ -22,6 +22,7 @@ from attunebench.datasets.describing.tables import (
     mean_of,
     shown,
     spread_table,
+    texts_of,
 )
 
 _DEMOGRAPHICS = {
@@ -32,12 +33,12 @@ _DEMOGRAPHICS = {
     "english_proficiency": "English",
     "work_edu_background": "Work or studies",
 }
-_SEVERAL = ("work_edu_background",)
 _QUESTIONS = {
     "q1": "Q1, goals (several are possible)",
     "q2": "Q2, how clearly feelings came out",
     "q3": "Q3, fit of the model",
 }
+_NOTHING = "nothing named"
 _ANSWERED = "Shares of the conversations with an answer."
 _SIDES = {"positive": "Positive affect", "negative": "Negative affect"}
 
@@ -48,10 +49,15 @@ def people(data: Data) -> Analysis:
     ages = {c.profile.demographics.age_range or "" for c in data.conversations if c.profile is not None} - {""}
     youngest_first = sorted(ages, key=lambda age: (int((re.findall(r"[0-9]{1,9}", age) or ["0"])[0]), age))
     demographics = [
-        Facet(label, _demographic(name), youngest_first if name == "age_range" else (), single=name not in _SEVERAL)
+        Facet(
+            label,
+            _demographic(name),
+            youngest_first if name == "age_range" else (),
+            single=name != "work_edu_background",
+        )
         for name, label in _DEMOGRAPHICS.items()
     ]
-    bands = [_bands(trait) for trait in traits_of(data.conversations) if trait.division]
+    bands = [_bands(trait, trait.division) for trait in traits_of(data.conversations) if trait.division]
     told = "Shares of the participants who told."
     return Analysis(
         "people",
@@ -62,7 +68,20 @@ def people(data: Data) -> Analysis:
             facet_table(
                 data, "demographics", "Demographics", demographics, f"{told} Several fields of work or study count."
             ),
-            *_diagnoses(data, told),
+            facet_table(
+                data,
+                "diagnoses",
+                "Diagnoses, self-reported",
+                [Facet("Diagnosis (self-reported)", _demographic("diagnoses"))],
+                f"{told} Several can be told.",
+            ),
+            facet_table(
+                data,
+                "diagnosis_groups",
+                "Groups of diagnoses, self-reported",
+                [Facet("Group", _groups, GROUPS, closed=True)],
+                "By parts of the names; somebody can be in several groups.",
+            ),
             facet_table(
                 data,
                 "screeners",
@@ -81,36 +100,22 @@ def people(data: Data) -> Analysis:
     )
 
 
-def _diagnoses(data: Data, told: str) -> tuple[Table, Table]:
-    diagnoses = _demographic("diagnoses")
-    named = Facet("Diagnosis (self-reported)", diagnoses)
-    groups = Facet("Group", lambda c: diagnosis_groups(diagnoses(c)), GROUPS, closed=True)
-    by_part = "By parts of the names; somebody can be in several groups."
-    return (
-        facet_table(data, "diagnoses", "Diagnoses, self-reported", [named], f"{told} Several can be told."),
-        facet_table(data, "diagnosis_groups", "Groups of diagnoses, self-reported", [groups], by_part),
-    )
+def _groups(conversation: Conversation) -> tuple[str, ...]:
+    return diagnosis_groups(conversation.profile.demographics.diagnoses) if conversation.profile else ()
 
 
-def _demographic(name: str) -> Callable[[Conversation], Iterable[str]]:
-    """Reads what participants told of themselves: one text, several, or nothing."""
-
-    def read(conversation: Conversation) -> Iterable[str]:
-        value = getattr(conversation.profile.demographics, name) if conversation.profile else None
-        return (value,) if isinstance(value, str) else value or ()
-
-    return read
+def _demographic(name: str) -> Callable[[Conversation], Any]:
+    return lambda conversation: conversation.profile and getattr(conversation.profile.demographics, name)
 
 
-def _bands(trait: Trait) -> Facet:
-    ranges = trait.division.ranges if trait.division else {}
-    labels = {band: f"{band} ({ranges[band]})" for band in trait.options}
+def _bands(trait: Trait, division: Division) -> Facet:
+    labels = {band: f"{band} ({values})" for band, values in division.ranges.items()}
 
-    def read(conversation: Conversation) -> Iterable[str]:
+    def read(conversation: Conversation) -> str | None:
         band = truth_of(trait, conversation.profile)
-        return (labels[band],) if isinstance(band, str) else ()
+        return labels[band] if isinstance(band, str) else None
 
-    return Facet(trait.label, read, tuple(labels.values()), closed=True, single=True)
+    return Facet(trait.label, read, [labels[band] for band in trait.options], closed=True, single=True)
 
 
 def _scales(data: Data) -> Table:
@@ -181,19 +186,36 @@ def _items(data: Data) -> Table:
 
 def answers(data: Data) -> Analysis:
     """Answers about the whole conversation: Q1 to Q3, the follow-up, and the ratings of the model's four branches."""
-    negative, options = data.codebook.q3_negative, data.codebook.follow_up_options
-    follow_up = Facet("What felt off", _follow_up(options), options, closed=True, among=lambda c: c.wide.q3 in negative)
+    book, negative = data.codebook, data.codebook.q3_negative
+    options = {option.casefold(): option for option in book.follow_up_options}
+
+    def follow_up(conversation: Conversation) -> Sequence[str] | None:
+        """Free texts are counted under the options of the codebook or not shown: they may tell who wrote them."""
+        given = conversation.wide.follow_up
+        if given == ():
+            return _NOTHING
+        return given and [options.get(" ".join(text.split()).casefold(), "in own words") for text in given]
+
+    def asked(name: str, title: str) -> Table:
+        answer = Facet("Answer", partial(_answer, name=name), getattr(book, f"{name}_options"), closed=True)
+        return facet_table(data, name, title, [answer], _ANSWERED, of="conversations")
+
+    off = Facet("What felt off", follow_up, book.follow_up_options, closed=True, among=lambda c: c.wide.q3 in negative)
+    ratings = {
+        entry.label: [c.wide.four_branch.get(branch) for c in data.conversations]
+        for branch, entry in book.branches.items()
+    }
     return Analysis(
         "answers",
         "Answers about the whole conversation",
         "What were people looking for, and how well did the model fit?",
         tables=(
-            *_asked(data),
+            *(asked(name, title) for name, title in _QUESTIONS.items()),
             facet_table(
                 data,
                 "follow_up",
                 "Follow-up: what felt off",
-                [follow_up],
+                [off],
                 f"Asked after a negative Q3 alone. {_ANSWERED} Texts that are no option of the codebook are counted, "
                 "not shown.",
                 of="conversations",
@@ -203,41 +225,16 @@ def answers(data: Data) -> Analysis:
                 "branches",
                 "Four Branch ratings of the original model",
                 "Branch",
-                {
-                    entry.label: [c.wide.four_branch.get(branch) for c in data.conversations]
-                    for branch, entry in data.codebook.branches.items()
-                },
+                ratings,
                 "Rated from 1 to 7 by the participant.",
             ),
         ),
     )
 
 
-def _asked(data: Data) -> Iterator[Table]:
-    for name, title in _QUESTIONS.items():
-        answer = Facet("Answer", _answer(name), getattr(data.codebook, f"{name}_options"), closed=True)
-        yield facet_table(data, name, title, [answer], _ANSWERED, of="conversations")
-
-
-def _answer(name: str) -> Callable[[Conversation], Iterable[str]]:
-    def read(conversation: Conversation) -> Iterable[str]:
-        given = getattr(conversation.wide, name)
-        return given or ("nothing named",) if isinstance(given, tuple) else _text(given)
-
-    return read
-
-
-def _follow_up(order: Sequence[str]) -> Callable[[Conversation], Iterable[str]]:
-    """Free texts are counted under the options of the codebook or not shown: they may tell who wrote them."""
-    options = {option.casefold(): option for option in order}
-
-    def read(conversation: Conversation) -> Iterable[str]:
-        given = conversation.wide.follow_up
-        if given is None:
-            return ()
-        return [options.get(" ".join(text.split()).casefold(), "in own words") for text in given] or ("nothing named",)
-
-    return read
+def _answer(conversation: Conversation, name: str) -> str | tuple[str, ...] | None:
+    given: str | tuple[str, ...] | None = getattr(conversation.wide, name)
+    return _NOTHING if given == () else given
 
 
 def topics(data: Data) -> Analysis:
@@ -246,18 +243,20 @@ def topics(data: Data) -> Analysis:
     def shares(id: str, title: str, facets: Sequence[Facet], caption: str = "that tell") -> Table:
         return facet_table(data, id, title, facets, f"Shares of the conversations {caption}.", of="conversations")
 
-    topic_table = shares("topics", "Topics", [Facet("Topic", topics_of)])
-    attitude = Facet("Attitude", lambda c: _text(c.profile.conversation_topic_attitude) if c.profile else ())
-    model = Facet("Original model", lambda c: _text(c.metadata.get("model")))
-    # Of topics that are shown alone: subtopics of a masked one would add up to it.
-    subtopics = [
-        Facet(
-            name,
-            lambda c: _text(c.metadata.get("subtopic")),
-            among=lambda c, name=name: fold(name) in map(fold, topics_of(c)),  # type: ignore[misc]
+    def category(conversation: Conversation) -> Any:
+        return conversation.metadata.get("category")
+
+    def subtopic(topic: str) -> Facet:
+        return Facet(
+            topic,
+            lambda c: c.metadata.get("subtopic"),
+            among=lambda c: fold(topic) in map(fold, texts_of(category(c))),
         )
-        for name in (str(row[0].value) for row in topic_table.rows)
-    ]
+
+    topic_table = shares("topics", "Topics", [Facet("Topic", category)])
+    attitude = Facet("Attitude", lambda c: c.profile and c.profile.conversation_topic_attitude)
+    # Of topics that are shown alone: subtopics of a masked one would add up to it.
+    subtopics = [subtopic(str(row[0].value)) for row in topic_table.rows]
     return Analysis(
         "topics",
         "Topics and models",
@@ -266,17 +265,6 @@ def topics(data: Data) -> Analysis:
             topic_table,
             shares("subtopics", "Subtopics by topic", subtopics, "of a topic that tell a subtopic"),
             shares("attitudes", "Attitude to the topic", [attitude]),
-            shares("models", "Original models", [model]),
+            shares("models", "Original models", [Facet("Original model", lambda c: c.metadata.get("model"))]),
         ),
     )
-
-
-def topics_of(conversation: Conversation) -> tuple[str, ...]:
-    """The topics of a conversation: the file's category, a text or a list of them."""
-    category = conversation.metadata.get("category")
-    given = category if isinstance(category, (list, tuple)) else (category,)
-    return tuple(topic for one in given for topic in _text(one))
-
-
-def _text(value: object) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) and value.strip() else ()

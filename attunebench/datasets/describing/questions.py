@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import combinations
 
 from attunebench.analyses.base import SMALL
@@ -14,12 +15,14 @@ from attunebench.datasets.describing.tables import WILSON, Data, share
 
 _VARIANT = {"original": "Original", "alternate": "Alternate", "human": "Human-edited"}
 
+_shares = partial(column, unit="share", digits=2)
+
 Judged = Sequence[tuple[str, BinaryJudgement]]
 """(Whose it is, judgement)."""
 
 
 def binary(data: Data) -> Analysis:
-    """Base rates of the binary questions, per question and category, and all answers."""
+    """Base rates of the binary questions, per question and category."""
     judged: dict[str, list[tuple[str, BinaryJudgement]]] = {question: [] for question in data.codebook.binary}
     for person, turn in data.turns:
         for judgement in turn.judgements:
@@ -40,7 +43,7 @@ def binary(data: Data) -> Analysis:
         "Binary questions",
         "How often did replies do what was asked about, and how often would people have wanted it?",
         shows=f"{n:,} judgements of {counted(asked, 'question')}.{_widest_gap(questions)}",
-        tables=(questions, _by_category(data, judged), _all_answers(judged)),
+        tables=(questions, _by_category(data, judged)),
         cannot="What people would have wanted is what they said after the reply had been given.",
     )
 
@@ -57,9 +60,9 @@ def _rates(groups: Sequence[Judged]) -> list[Filled]:
         gaps.append(Cell(gap / len(both) if both else None, n=len(both)))
     among = "share of yes among yes and no: "
     return [
-        column("observed", observed, "Observed: yes", "share", f"{among}the reply did it", digits=2),
-        column("preferred", preferred, "Preferred: yes", "share", f"{among}the person would have wanted it", digits=2),
-        column("gap", gaps, "Gap", "share", "observed minus preferred, where both are yes or no", digits=2),
+        _shares("observed", observed, "Observed: yes", meaning=f"{among}the reply did it"),
+        _shares("preferred", preferred, "Preferred: yes", meaning=f"{among}the person would have wanted it"),
+        _shares("gap", gaps, "Gap", meaning="observed minus preferred, where both are yes or no"),
     ]
 
 
@@ -77,26 +80,6 @@ def _by_category(data: Data, judged: Mapping[str, Judged]) -> Table:
         counts("judgements", map(len, groups), "Judgements"),
         *_rates(groups),
         caption=f"Over all judgements of a category's questions; {WILSON}.",
-    )
-
-
-def _all_answers(judged: Mapping[str, Judged]) -> Table:
-    return table(
-        "answers",
-        "All answers by question",
-        words("question", judged, "ID"),
-        counts("judged", map(len, judged.values()), "Judged turns"),
-        *(
-            counts(
-                f"{side}_{name}",
-                (sum(getattr(j, side) == answer for _, j in judgements) for judgements in judged.values()),
-                f"{short} {name}",
-            )
-            for side, short in (("observed", "Obs."), ("preferred", "Pref."))
-            for answer, name in (("yes", "yes"), ("no", "no"), ("na", "na"), (None, "open"))
-        ),
-        caption="Obs.: observed, pref.: preferred. “na”: the question does not apply. “open”: no truth, in no "
-        "denominator.",
     )
 
 
@@ -118,7 +101,7 @@ Made = Sequence[tuple[str, Comparison]]
 
 
 def pairwise(data: Data) -> Analysis:
-    """Win shares of the replies by question and by pair, and the balance of the letters."""
+    """Win shares of the replies by question and by pair."""
     made = [(person, comparison) for person, turn in data.turns for comparison in turn.comparisons]
     shares = {variant: _wins(variant, made).value for variant in REPLY_VARIANTS}
     known = {variant: value for variant, value in shares.items() if isinstance(value, float)}
@@ -133,7 +116,7 @@ def pairwise(data: Data) -> Analysis:
             if best is not None
             else ""
         ),
-        tables=(_wins_by_question(data, made), _wins_by_pair(made), _letters(made)),
+        tables=(_wins_by_question(data, made), _wins_by_pair(made)),
     )
 
 
@@ -157,12 +140,7 @@ def _wins_by_question(data: Data, made: Made) -> Table:
         "Wins by question",
         words("question", groups, "ID"),
         words("text", (texts[question] or "" for question in groups), "Question"),
-        *(
-            column(
-                variant, (_wins(variant, theirs) for theirs in groups.values()), _VARIANT[variant], "share", digits=2
-            )
-            for variant in REPLY_VARIANTS
-        ),
+        *(_shares(name, [_wins(name, made) for made in groups.values()], _VARIANT[name]) for name in REPLY_VARIANTS),
         caption=f"Share of the decided comparisons that a variant is in and wins, with n; chance is 0.5. {WILSON}.",
         notes=(f"Comparisons without a winner: {', '.join(undecided)}.",) if undecided else (),
     )
@@ -181,27 +159,7 @@ def _wins_by_pair(made: Made) -> Table:
         "pairs",
         "Wins by pair",
         words("pair", (f"{_VARIANT[one]} over {_VARIANT[two].lower()}" for one, two in pairs), "Pair"),
-        column("all", wins(made), "All questions", "share", digits=2),
-        column("general", wins(general), "General preference", "share", digits=2),
+        _shares("all", wins(made), "All questions"),
+        _shares("general", wins(general), "General preference"),
         caption=f"Share of the decided comparisons of the two that the first one wins, with n; {WILSON}.",
-    )
-
-
-def _letters(made: Made) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for variant in REPLY_VARIANTS:
-        on_a, on_b = [one for one in made if one[1].a == variant], [one for one in made if one[1].b == variant]
-        place = share((person, c.a == variant) for person, c in (*on_a, *on_b))
-        rows.append((Cell(_VARIANT[variant]), place, _wins(variant, on_a), _wins(variant, on_b)))
-    either = [share((p, c.winner == letter) for p, c in made if c.winner is not None) for letter in ("A", "B")]
-    rows.append((Cell("whichever it is"), Cell(None), *either))
-    return table(
-        "letters",
-        "Balance of the letters",
-        words("variant", label="Reply"),
-        column("on_a", (), "Stands on A", "share", digits=2),
-        column("wins_on_a", (), "Wins on A", "share", digits=2),
-        column("wins_on_b", (), "Wins on B", "share", digits=2),
-        rows=rows,
-        caption=f"“Stands on A”: of all comparisons it is in; near 0.5 a letter tells nothing. {WILSON}.",
     )

@@ -1,7 +1,4 @@
-"""The shapes of tables about the data: how a quantity spreads, and how often each answer was given.
-
-Owns counts, intervals, what is missing, and the masking of small cells. Knows no field of a conversation.
-"""
+"""Tables about the data: how a quantity spreads, how often each answer was given; intervals; masking."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -150,27 +147,23 @@ def share(answers: Iterable[tuple[str, bool]]) -> Cell:
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """One thing that is told or answered: what `read` gives of a conversation; `order` has the values to show first.
+    """One thing that is told or answered: the text or texts that `read` gives of a conversation; `order` has the values
+    to show first.
 
     `closed`: the values are a list that everybody knows, and not what somebody wrote. `single`: a person has one value;
     several are all counted and noted. `among`: the conversations to look at.
     """
 
     label: str
-    read: Callable[[Conversation], Iterable[str]]
+    read: Callable[[Conversation], Any]
     order: Sequence[str] = ()
     closed: bool = False
     single: bool = False
     among: Callable[[Conversation], bool] = lambda _: True
 
 
-class _Line(NamedTuple):
-    """A value, how many participants and conversations have it, and how many have any value (None: it is not told)."""
-
-    value: str
-    participants: int
-    conversations: int
-    n: int | None
+_Line = tuple[str, int, int, int | None]
+"""A value, how many participants and conversations have it, and how many have any value (None: it is not told)."""
 
 
 def facet_table(
@@ -212,7 +205,7 @@ def facet_table(
 def _lines(data: Data, facet: Facet, of: str) -> tuple[list[_Line], int]:
     """The values of a facet, and how many participants have several. Letter case and blanks do not matter."""
     told = [
-        (person_of(c), {fold(value): shown(value) for value in facet.read(c) if shown(value)})
+        (person_of(c), {fold(text): text for text in texts_of(facet.read(c))})
         for c in data.conversations
         if facet.among(c)
     ]
@@ -229,9 +222,9 @@ def _lines(data: Data, facet: Facet, of: str) -> tuple[list[_Line], int]:
     n = len(theirs) if of == "participants" else sum(bool(values) for _, values in told)
     first = {fold(name): place for place, name in enumerate(facet.order)}
     keys = sorted(having, key=lambda key: (first.get(key, len(first)), -len({*having[key]}), -len(having[key]), key))
-    lines = [_Line(names[key], len({*having[key]}), len(having[key]), n) for key in keys]
+    lines: list[_Line] = [(names[key], len({*having[key]}), len(having[key]), n) for key in keys]
     if silent := [person for person, values in told if not values]:
-        lines.append(_Line(NOT_TOLD, len({*silent} - theirs.keys()), len(silent), None))
+        lines.append((NOT_TOLD, len({*silent} - theirs.keys()), len(silent), None))
     return lines, sum(len(values) > 1 for values in theirs.values())
 
 
@@ -239,17 +232,24 @@ def _rows(lines: Sequence[_Line], facet: Facet, of: str, mask_below: int) -> Ite
     """Of a masked answer that is no option of a list not even the words are shown: they may be one person's."""
     nothing = (Cell(None, mark=MASKED), *[Cell(None)] * 3)
     unnamed = 0
-    for line, few in zip(lines, small_cells([line.participants for line in lines], mask_below), strict=True):
-        if few and not facet.closed and line.n is not None:
+    few_have_it = small_cells([participants for _, participants, _, _ in lines], mask_below)
+    for (value, participants, conversations, n), few in zip(lines, few_have_it, strict=True):
+        if few and not facet.closed and n is not None:
             unnamed += 1
         elif few:
-            yield (Cell(line.value), *nothing)
+            yield (Cell(value), *nothing)
         else:
-            values = (*line[:3], part(getattr(line, of), line.n or 0), line.n)
-            yield tuple(Cell(value) for value in values)
+            share = part(participants if of == "participants" else conversations, n or 0)
+            yield tuple(map(Cell, (value, participants, conversations, share, n)))
     if unnamed:
         what = "answer" if unnamed == len(lines) else "further answer"
         yield (Cell(f"({counted(unnamed, what)})"), *nothing)
+
+
+def texts_of(value: Any) -> tuple[str, ...]:
+    """The texts that a file gives, one or a list of them, as they may be shown; () where it gives none."""
+    given = value if isinstance(value, (list, tuple)) else (value,)
+    return tuple(text for one in given if isinstance(one, str) and (text := shown(one)))
 
 
 def fold(value: str) -> str:

@@ -19,9 +19,9 @@ from attunebench.protocol.calls import Answer, Asked, Outcome
 from attunebench.protocol.endings import FILTERED, LENGTH, TOO_LONG, canonical, fills_limit
 from attunebench.protocol.read import values
 from attunebench.protocol.read.decode import Obj
-from attunebench.protocol.read.find import Found, Groups, find
+from attunebench.protocol.read.find import Found, find
 from attunebench.protocol.read.kinds import FORMATS, Reading
-from attunebench.protocol.read.shapes import fields, sources, unwrapped
+from attunebench.protocol.read.shapes import Givens, fields, sources, unwrapped
 from attunebench.protocol.read.thoughts import has_unknown_marks
 from attunebench.protocol.read.values import key_name
 from attunebench.protocol.schemas import FOLLOW_UP, Q3, WIDE, expected_items, item_at, missing_items
@@ -29,38 +29,24 @@ from attunebench.protocol.schemas import FOLLOW_UP, Q3, WIDE, expected_items, it
 if TYPE_CHECKING:
     from attunebench.backends.base import Reply
 
-__all__ = ["expected_items", "merge_answers", "read_reply", "read_text"]
+__all__ = ["expected_items", "merge_answers", "read_reply"]
 
 _REASONING = ("reasoning", "emotion_reasoning", "binary_reasoning")
 
 
 def read_reply(asked: Asked, reply: Reply, codebook: Codebook, *, limit: int | None = None) -> Answer:
-    """The answer that a reply gives, which had `limit` tokens where that is known.
+    """The answer in a reply's text, which had `limit` tokens where that is known.
 
-    Its reasoning field is for the record and is never read as the answer.
+    A finish reason that means a limit or a filter counts, and so does a `refusal`: a refused reply answers nothing,
+    whatever else it holds, and is never told by its wording. The reasoning field is never read as the answer.
     """
     reason, usage = canonical(reply.finish_reason), reply.usage
     if reason in (None, "stop") and fills_limit(usage.completion_tokens, usage.reasoning_tokens, limit):
         reason = LENGTH
-    return read_text(asked, reply.text, codebook, finish_reason=reason, refusal=reply.refusal)
-
-
-def read_text(
-    asked: Asked,
-    text: str | None,
-    codebook: Codebook,
-    *,
-    finish_reason: str | None = None,
-    refusal: str | None = None,
-) -> Answer:
-    """The answer in a reply's text. A `finish_reason` that means a limit or a filter counts; so does a `refusal` text.
-
-    A refused reply answers nothing, whatever else it holds; a refusal is never told by its wording.
-    """
-    reason = canonical(finish_reason)
-    if refusal or reason == FILTERED:
-        return _answer(asked, Reading(asked, codebook, ()), "refused")
     form, knows = FORMATS[asked.kind], _knower(asked, codebook)
+    if reply.refusal or reason == FILTERED:
+        nothing = form.read(Reading(asked, codebook, ()))
+        return Answer(nothing, missing_items(nothing, asked), "refused")
 
     def worth_mending(value: Any) -> bool:
         """A bare list may be the answer where its items have names of their own."""
@@ -70,31 +56,37 @@ def read_text(
     def mentions(part: str) -> bool:
         return any(key in part.casefold() for key in form.keys)
 
-    found = find((text or "") if reason != TOO_LONG else "", worth_mending, mentions)
-    cut = found.reasoning_open or reason == LENGTH
-    if (last := _last_word(asked, found, codebook, knows)) is not None:
-        return _answer(asked, last, None, found, cut=cut)
-    reading = Reading(asked, codebook, sources(found.groups, knows), _bare_draft(asked, found, reason))
-    return _answer(asked, reading, None, found, cut=cut)
+    found = find((reply.text or "") if reason != TOO_LONG else "", worth_mending, mentions)
+    reading = _last_word(asked, found, codebook, knows) or Reading(
+        asked, codebook, sources(found.objects, knows), _bare_draft(asked, found, reason)
+    )
+    answered = form.read(reading)
+    missing = missing_items(answered, asked)
+    return Answer(
+        values=answered,
+        missing=missing,
+        outcome=_outcome(missing, reading, found, was_cut=reason == LENGTH),
+        mended=any(one.intact is not None for one in found.objects),
+        reasoning=_reasoning(reading.givens),
+    )
 
 
-def merge_answers(asked: Asked, first: Answer, later: Answer, codebook: Codebook | None = None) -> Answer:
+def merge_answers(asked: Asked, first: Answer, later: Answer) -> Answer:
     """An answer and the one to its reask: the first valid answer of each item stands.
 
     What nobody answered keeps the later reply's reason: truncated, or refused where nothing at all was read.
     """
-    book = codebook or default_codebook()
     merged = _first_of(first.values, later.values)
-    wide = merged.get(WIDE)
-    if wide and wide[Q3] in book.q3_negative and item_at(first.values, (WIDE, FOLLOW_UP)) is None:
-        agreed = item_at(later.values, (WIDE, Q3)) in (None, *book.q3_negative)
+    wide, negative = merged.get(WIDE), default_codebook().q3_negative
+    if wide and wide[Q3] in negative and item_at(first.values, (WIDE, FOLLOW_UP)) is None:
+        agreed = item_at(later.values, (WIDE, Q3)) in (None, *negative)
         # an empty follow-up beside a positive Q3 may only have been inferred from that Q3, which does not stand
         merged = merged if agreed or wide[FOLLOW_UP] else {**merged, WIDE: {**wide, FOLLOW_UP: None}}
-    missing = missing_items(merged, asked, book)
+    missing = missing_items(merged, asked)
     return Answer(
         values=merged,
         missing=missing,
-        outcome=_merged_outcome(asked, missing, first.outcome, later.outcome, book),
+        outcome=_merged_outcome(asked, missing, first.outcome, later.outcome),
         mended=first.mended or later.mended,
         reasoning={**later.reasoning, **first.reasoning},
     )
@@ -111,14 +103,12 @@ def _first_of(first: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, A
     return merged
 
 
-def _merged_outcome(
-    asked: Asked, missing: tuple[str, ...], first: Outcome, later: Outcome, codebook: Codebook
-) -> Outcome:
+def _merged_outcome(asked: Asked, missing: tuple[str, ...], first: Outcome, later: Outcome) -> Outcome:
     if not missing:
         return "answered"
     if later == "truncated":
         return "truncated"
-    if len(missing) < len(expected_items(asked, codebook)):
+    if len(missing) < len(expected_items(asked)):
         return "incomplete"
     return first if later == "unreadable" and first != "truncated" else later
 
@@ -132,18 +122,14 @@ def _knower(asked: Asked, codebook: Codebook) -> Callable[[Obj], bool]:
 
 
 def _last_word(asked: Asked, found: Found, codebook: Codebook, knows: Callable[[Obj], bool]) -> Reading | None:
-    """The last object of the answer format, where others stand before it and it is complete: it alone counts.
-
-    One choice alone is no sign of that: every object that makes it is complete, and the two may only disagree.
-    """
-    objects = [
-        given for given in sources((found.objects,), knows)[0] if isinstance(given.value, Obj) and knows(given.value)
-    ]
-    if len(objects) < 2 or (asked.kind != "draft" and len(expected_items(asked, codebook)) == 1):
+    """The last object of the answer format, where others stand before it and it is complete: it alone counts."""
+    objects = [one for one in sources(found.objects, knows) if isinstance(one.value, Obj) and knows(one.value)]
+    # One choice alone is no sign of that: every object that makes it is complete, and the two may only disagree.
+    if len(objects) < 2 or (asked.kind != "draft" and len(expected_items(asked)) == 1):
         return None
-    last = ((objects[-1],),)
+    last = (objects[-1],)
     answered = FORMATS[asked.kind].read(Reading(asked, codebook, last))
-    return None if missing_items(answered, asked, codebook) else Reading(asked, codebook, last)
+    return None if missing_items(answered, asked) else Reading(asked, codebook, last)
 
 
 def _bare_draft(asked: Asked, found: Found, reason: str | None) -> str | None:
@@ -156,38 +142,20 @@ def _bare_draft(asked: Asked, found: Found, reason: str | None) -> str | None:
     return None if unfit else text
 
 
-def _answer(
-    asked: Asked, reading: Reading, outcome: Outcome | None, found: Found | None = None, *, cut: bool = False
-) -> Answer:
-    answered = FORMATS[asked.kind].read(reading)
-    missing = missing_items(answered, asked, reading.codebook)
-    return Answer(
-        values=answered,
-        missing=missing,
-        outcome=outcome or _outcome(missing, reading, found, cut),
-        mended=any(one.intact is not None for one in found.objects) if found else False,
-        reasoning=_reasoning(reading.groups),
-    )
-
-
-def _outcome(missing: tuple[str, ...], reading: Reading, found: Found | None, cut: bool) -> Outcome:
-    if cut and (missing or (found and found.reasoning_open)):
+def _outcome(missing: tuple[str, ...], reading: Reading, found: Found, *, was_cut: bool) -> Outcome:
+    if found.reasoning_open or (was_cut and missing):
         return "truncated"
     if not missing:
         return "answered"
-    something = found is not None and (found.hint or any(isinstance(one.value, Obj) for one in found.objects))
-    tally = reading.tally
-    if tally.given and tally.contradicted == tally.given:
+    if reading.given and reading.contradicted == reading.given:
         return "unreadable"
-    return "incomplete" if something or tally.given else "unreadable"
+    something = found.hint or reading.given or any(isinstance(one.value, Obj) for one in found.objects)
+    return "incomplete" if something else "unreadable"
 
 
-def _reasoning(groups: Groups) -> dict[str, str]:
-    """The texts of verbose modes, as far as they were given."""
-    texts: dict[str, str] = {}
-    for key in _REASONING:
-        given = [one for group in fields(groups, key) for one in group]
-        text = next((text for one in given if (text := values.remark(one.value)) is not None), None)
-        if text is not None:
-            texts[key] = text
-    return texts
+def _reasoning(givens: Givens) -> dict[str, str]:
+    """The texts of verbose modes, as far as they were given, those in fences first."""
+    ranked = sorted(givens, key=lambda given: not given.fenced)
+    remarks = {key: (values.remark(given.value) for given in fields(ranked, key)) for key in _REASONING}
+    texts = {key: next((text for text in given if text is not None), None) for key, given in remarks.items()}
+    return {key: text for key, text in texts.items() if text is not None}

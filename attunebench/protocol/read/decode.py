@@ -1,8 +1,5 @@
-"""JSON text → plain values, strictly, and by a repair library only where that fails.
-
-Keeps what a dict would lose: a JSON object becomes an `Obj`, all its pairs in order, so that a key that stands twice
-stays visible. Knows nothing of calls and items. Nothing here raises, whatever the text.
-"""
+"""JSON text → plain values, strictly, and by a repair library only where that fails. A JSON object becomes an `Obj`,
+all its pairs in order, so that a key that stands twice stays visible. Nothing here raises, whatever the text."""
 
 from __future__ import annotations
 
@@ -35,16 +32,11 @@ class Obj(tuple[tuple[str, Any], ...]):
 
     __slots__ = ()
 
-    @property
-    def cut(self) -> bool:
-        """Whether the text ended inside this object."""
-        return bool(self) and self[-1][0] is CUT
-
 
 def is_cut(value: Any) -> bool:
     """Whether `value` is a list or an object that the text did not close."""
     if isinstance(value, Obj):
-        return value.cut
+        return bool(value) and value[-1][0] is CUT
     return isinstance(value, list) and bool(value) and value[-1] is CUT
 
 

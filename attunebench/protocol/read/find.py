@@ -1,8 +1,6 @@
 """The objects in a reply: the whole text, or what is left when the reasoning part is set aside, fences first.
 
-Finds and decodes; what an object says is read elsewhere. The work on hostile text is bounded: strict attempts, mending
-attempts and the characters that they look at.
-"""
+The work on hostile text is bounded: strict attempts, mending attempts and the characters that they look at."""
 
 from __future__ import annotations
 
@@ -11,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from attunebench.protocol.read.decode import ABSENT, Obj, decode, decode_at, mend
-from attunebench.protocol.read.scan import scan
+from attunebench.protocol.read.decode import ABSENT, Obj, decode, decode_at
+from attunebench.protocol.read.scan import mended
 from attunebench.protocol.read.thoughts import end_of_first_part, without_thoughts
 
 _FENCE_OR_OBJECT = re.compile(r"`{3,}|~{3,}|\{|\[(?=\s*[\[{\"'“‘])")
@@ -26,45 +24,37 @@ _MENDED_CHARACTERS = 120_000
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A value that a reply gives. `at`: where in the text its object begins.
+    """A value that a reply gives.
 
-    `intact`: the strings that mending cannot have changed; None where nothing was mended.
+    `intact`: the strings that mending cannot have changed; None where nothing was mended. `fenced`: it counts before
+    those in the text around fences.
     """
 
     value: Any
     intact: frozenset[str] | None = None
-    at: int = 0
+    fenced: bool = False
 
     def within(self, value: Any) -> Given:
         """A value that stands in this one."""
-        return Given(value, self.intact, self.at)
+        return Given(value, self.intact, self.fenced)
 
     def trusts(self, text: str) -> bool:
         """Whether `text` in it is as the model wrote it, not what mending made of it."""
         return self.intact is None or text in self.intact
 
 
-Groups = tuple[tuple[Given, ...], ...]
-"""The objects of a reply, those that count first in front (a fence goes before the text around it)."""
-
-
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a reply holds. `groups`: its objects and lists. `prose`: text without reasoning.
+    """What a reply holds. `objects`: its objects and lists, in the order of the text. `prose`: text without reasoning.
 
     `hint`: an object began, though nothing of it could be kept.
     """
 
-    groups: Groups = ()
+    objects: tuple[Given, ...] = ()
     prose: str = ""
     fenced: bool = False
     reasoning_open: bool = False
     hint: bool = False
-
-    @property
-    def objects(self) -> tuple[Given, ...]:
-        """All of them, in the order of the text."""
-        return tuple(sorted((one for group in self.groups for one in group), key=lambda one: one.at))
 
 
 def find(text: str, knows: Callable[[Any], bool], mentions: Callable[[str], bool]) -> Found:
@@ -86,23 +76,21 @@ def find(text: str, knows: Callable[[Any], bool], mentions: Callable[[str], bool
 def _whole(text: str) -> Found | None:
     value = decode(text)
     if isinstance(value, (Obj, list)):
-        return Found(((Given(value),),), text)
+        return Found((Given(value),), text)
     if isinstance(value, str):
         inner = decode(value)
-        return Found(((Given(inner),),), text) if isinstance(inner, Obj) else Found(prose=value)
+        return Found((Given(inner),), text) if isinstance(inner, Obj) else Found(prose=value)
     return None
 
 
 def _answering(text: str) -> str | None:
-    """`text` without its thoughts; None if the last of them never closes.
-
-    A first part in tags that no table knows is set aside too where an object stands behind it, in no tags of its own.
-    """
+    """`text` without its thoughts; None if the last of them never closes."""
     strict = _Strict(text)
     kept = without_thoughts(text, lambda start: start if strict.spent else strict.at(start)[1])
     if kept is None:
         return None
     kept = kept.strip()
+    # A first part in tags that no table knows is set aside too where an object stands behind it, in no tags of its own.
     rest = kept[end_of_first_part(kept) :].lstrip()
     return rest if "{" in rest and rest[:1] not in _OF_TAGS else kept
 
@@ -123,16 +111,14 @@ class _Strict:
         """The value that begins at `start` and its end; (ABSENT, start) where there is none."""
         self._attempts -= 1
         value, end = decode_at(self._text, start)
-        if value is not ABSENT:
-            return value, end
-        self._characters -= end - start
-        return ABSENT, start
+        self._characters -= end - start if value is ABSENT else 0
+        return value, end if value is not ABSENT else start
 
 
 def _walk(text: str, knows: Callable[[Any], bool], mentions: Callable[[str], bool]) -> Found:
     """One pass over a text without reasoning."""
     strict, characters = _Strict(text), _MENDED_CHARACTERS
-    free, fenced = list[Given](), list[Given]()
+    objects = list[Given]()
     fences, hint, pos = 0, False, 0
     while not strict.spent and (match := _FENCE_OR_OBJECT.search(text, pos)):
         start, pos = match.span()
@@ -141,17 +127,15 @@ def _walk(text: str, knows: Callable[[Any], bool], mentions: Callable[[str], boo
             continue
         (value, end), intact = strict.at(start), None
         if value is ABSENT and characters > 0:
-            span = scan(text, start, characters)
-            characters -= span.end - start
-            value = mend(span.skeleton, span.texts) if span.skeleton else ABSENT
+            value, stop, certain = mended(text, start, characters)
+            characters -= stop - start
             if value is not ABSENT and knows(value):
-                intact, end = span.certain, span.end
+                intact, end = certain, stop
             else:
                 meant, value = _OBJECT_BEGINS.match(text, start) is not None, ABSENT
-                hint = hint or meant or mentions(text[start : span.end])
-                end = span.end if meant else start
+                hint = hint or meant or mentions(text[start:stop])
+                end = stop if meant else start
         pos = max(end, start + 1)
         if value is not ABSENT:
-            (fenced if fences % 2 else free).append(Given(value, intact, start))
-    groups = tuple(tuple(group) for group in (fenced, free) if group)
-    return Found(groups, text, fences > 0, hint=hint)
+            objects.append(Given(value, intact, fences % 2 == 1))
+    return Found(tuple(objects), text, fences > 0, hint=hint)

@@ -1,24 +1,21 @@
-"""One reader per kind of call: the objects of a reply → the values of its answer format.
-
-Each reader names its keys and says how a raw value is read; finding, mending and shapes are elsewhere.
-"""
+"""One reader per kind of call: the objects of a reply → the values of its answer format."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from attunebench.codebook import Codebook
 from attunebench.protocol.calls import CHANGES, PREDICTED_PROFILE, RATINGS, Asked
 from attunebench.protocol.read import values
 from attunebench.protocol.read.decode import Obj, is_cut
-from attunebench.protocol.read.find import Given, Groups
+from attunebench.protocol.read.find import Given
 from attunebench.protocol.read.shapes import (
     ASIDES,
     WRAPPERS,
+    Givens,
     Namer,
-    Tally,
     bare,
     container,
     fields,
@@ -27,10 +24,13 @@ from attunebench.protocol.read.shapes import (
     named_by_key,
     named_by_question,
     named_by_word,
+    pairs_of,
 )
 from attunebench.protocol.read.thoughts import spoken
 from attunebench.protocol.read.traits import trait_answer
 from attunebench.protocol.schemas import BINARY_MAPS, FOLLOW_UP, FOUR_BRANCH, JUDGE_MAP, Q1, Q2, Q3, WIDE, mood_key
+
+T = TypeVar("T")
 
 NOTHING = frozenset({"none", "n/a", "na", "nothing", "not applicable"})
 """A follow-up of such words alone says that nothing felt off."""
@@ -41,35 +41,81 @@ _DRAFT_KEYS = frozenset({"draft", "draftresponse", "reply", "message"}) | WRAPPE
 
 @dataclass(slots=True)
 class Reading:
-    """What a reader works on. `groups`: the reply's objects; `prose`: its text, if it may be a draft by itself."""
+    """What a reader works on. `givens`: the reply's objects; `prose`: its text, if it may be a draft by itself.
+
+    Settles items one by one and counts how many were `given` at all, and how many `contradicted` each other.
+    """
 
     asked: Asked
     codebook: Codebook
-    groups: Groups
+    givens: Givens
     prose: str | None = None
-    tally: Tally = field(default_factory=Tally)
+    given: int = 0
+    contradicted: int = 0
 
-    def yes_no(self, groups: Groups) -> dict[str, Any]:
+    def settle(self, givens: Iterable[Given], read: Callable[[Given], T | None]) -> T | None:
+        """What those in fences say, else what the others say; None if it is unreadable or they say two things."""
+        said = [given for given in givens if not _is_blank(given.value)]
+        said = [given for given in said if given.fenced] or said
+        if not said:
+            return None
+        self.given += 1
+        readings = [read(given) for given in said]
+        if all(_agree(reading, readings[0]) for reading in readings):
+            return readings[0]
+        self.contradicted += 1
+        return None
+
+    def settle_map(
+        self, givens: Givens, namer: Namer, read: Callable[[str, Any], T | None], by_place: bool = False
+    ) -> dict[str, T]:
+        """Every item that was answered, with `read(item, raw value)`.
+
+        A bare list may count `by_place` if it is as long as the names.
+        """
+        votes: dict[str, list[Given]] = {}
+        for given in givens:
+            for key, value in pairs_of(container(given.value), namer.names if by_place else ()):
+                if (item := namer.find(key)) is not None:
+                    votes.setdefault(item, []).append(given.within(value))
+        answers: dict[str, T] = {}
+        for item in filter(votes.__contains__, namer.names):
+            answer = self.settle(votes[item], lambda one, item=item: bare(one.value, lambda raw: read(item, raw)))  # type: ignore[misc]
+            if answer is not None:
+                answers[item] = answer
+        return answers
+
+    def yes_no(self, givens: Givens) -> dict[str, Any]:
         """A map of the questions."""
         namer = named_by_question(self.asked.questions)
-        return self.tally.settle_map(groups, namer, lambda _, raw: values.yes_no(raw))
+        return self.settle_map(givens, namer, lambda _, raw: values.yes_no(raw))
 
-    def numbers(self, groups: Groups, names: Iterable[str], low: int = 1, high: int = 7) -> dict[str, Any]:
+    def numbers(self, givens: Givens, names: Iterable[str], low: int = 1, high: int = 7) -> dict[str, Any]:
         """A map of ratings."""
-        return self.tally.settle_map(groups, named_by_word(names), lambda _, raw: values.number(raw, low, high))
+        return self.settle_map(givens, named_by_word(names), lambda _, raw: values.number(raw, low, high))
 
-    def one(self, groups: Groups, read: Callable[[Any], Any]) -> Any:
+    def one(self, givens: Givens, read: Callable[[Any], Any]) -> Any:
         """A single value, which may stand beside a reason."""
-        return self.tally.settle(groups, lambda given: bare(given.value, read))
+        return self.settle(givens, lambda given: bare(given.value, read))
+
+
+def _is_blank(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _agree(one: Any, other: Any) -> bool:
+    if isinstance(one, list) and isinstance(other, list):
+        return sorted(map(repr, one)) == sorted(map(repr, other))
+    return bool(one == other)
 
 
 def draft(reading: Reading) -> dict[str, Any]:
     """`drafted_response`: the text under its key, under the only key, or the whole reply where it is no JSON."""
-    found = fields(reading.groups, "drafted_response")
-    if not any(found):
-        found = tuple(tuple(_only_text(source)) for source in reading.groups)
-    text = reading.tally.settle(found, _draft_text)
-    if text is None and not any(found) and reading.prose is not None and len(reading.prose) <= LONGEST_DRAFT:
+    found = fields(reading.givens, "drafted_response")
+    if not found:
+        found = tuple(_only_text(reading.givens))
+    text = reading.settle(found, _draft_text)
+    if text is None and not found and reading.prose is not None and len(reading.prose) <= LONGEST_DRAFT:
         text = values.prose(reading.prose)
     return {"drafted_response": text}
 
@@ -84,8 +130,8 @@ def _draft_text(given: Given) -> str | None:
     return bare(given.value, read)
 
 
-def _only_text(group: Iterable[Given]) -> Iterable[Given]:
-    for given in group:
+def _only_text(givens: Givens) -> Iterable[Given]:
+    for given in givens:
         if isinstance(given.value, Obj):
             pairs = [(values.key_name(key), item) for key, item in given.value if values.key_name(key) not in ASIDES]
             if len(pairs) == 1 and pairs[0][0] in _DRAFT_KEYS and isinstance(pairs[0][1], str):
@@ -94,67 +140,61 @@ def _only_text(group: Iterable[Given]) -> Iterable[Given]:
 
 def binary(reading: Reading) -> dict[str, Any]:
     """The two maps of `binary_hp`: question → yes or no."""
-    return {key: reading.yes_no(fields(reading.groups, key)) for key in BINARY_MAPS}
+    return {key: reading.yes_no(fields(reading.givens, key)) for key in BINARY_MAPS}
 
 
 def review(reading: Reading) -> dict[str, Any]:
     """`emotion_tags` and the two maps of `binary`."""
-    found = fields(reading.groups, "emotion_tags")
+    found = fields(reading.givens, "emotion_tags")
     display = reading.codebook.display_names
-    read = reading.tally.settle(found, lambda given: values.tags(container(given.value), display))
+    read = reading.settle(found, lambda given: values.tags(container(given.value), display))
     return {"emotion_tags": read, **binary(reading)}
 
 
 def judge(reading: Reading) -> dict[str, Any]:
     """The ratings 1–7, where they are asked for, and the map about the draft."""
     rated = RATINGS if reading.asked.rated else ()
-    answer = {key: reading.one(fields(reading.groups, key), lambda raw: values.number(raw, 1, 7)) for key in rated}
-    return {**answer, JUDGE_MAP: reading.yes_no(inside_or_flat(reading.groups, JUDGE_MAP))}
+    answer = {key: reading.one(fields(reading.givens, key), lambda raw: values.number(raw, 1, 7)) for key in rated}
+    return {**answer, JUDGE_MAP: reading.yes_no(inside_or_flat(reading.givens, JUDGE_MAP))}
 
 
 def pairwise(reading: Reading) -> dict[str, Any]:
     """`pairwise_selections`: index → A or B; a bare list counts where it has as many entries as were asked."""
     sides = reading.asked.comparisons
-    groups = inside_or_flat(reading.groups, "pairwise_selections")
-    selections = reading.tally.settle_map(
-        groups, named_by_index(sides), lambda index, raw: values.letter(raw, sides[index]), by_place=True
+    givens = inside_or_flat(reading.givens, "pairwise_selections")
+    selections = reading.settle_map(
+        givens, named_by_index(sides), lambda index, raw: values.letter(raw, sides[index]), by_place=True
     )
     return {"pairwise_selections": selections}
 
 
 def post(reading: Reading) -> dict[str, Any]:
-    """The mood afterwards, item by item, and the answers about the whole talk."""
+    """The mood afterwards, item by item, and the answers about the whole conversation."""
     is_change = reading.asked.panas in CHANGES
     key, other = mood_key("delta" if is_change else "absolute"), mood_key("absolute" if is_change else "delta")
-    mood = inside_or_flat(_unless_other(reading.groups, key, other), key)
+    # An object that answers the other question in place of the one asked says nothing; beside it, it is extra.
+    own = tuple(given for given in reading.givens if fields((given,), key) or not fields((given,), other))
+    mood = inside_or_flat(own, key)
     predicted = reading.numbers(
         inside_or_flat(_opened(mood), "items"), reading.codebook.panas, *((-6, 6) if is_change else (1, 7))
     )
     return {key: {"items": predicted}, WIDE: _wide(reading)}
 
 
-def _unless_other(groups: Groups, key: str, other: str) -> Groups:
-    """The groups without the objects that answer another question in place of the one asked; beside it, it is extra."""
-    return tuple(
-        tuple(given for given in group if any(fields(((given,),), key)) or not any(fields(((given,),), other)))
-        for group in groups
-    )
-
-
-def _opened(groups: Groups) -> Groups:
-    return tuple(tuple(given.within(container(given.value)) for given in group) for group in groups)
+def _opened(givens: Givens) -> Givens:
+    return tuple(given.within(container(given.value)) for given in givens)
 
 
 def _wide(reading: Reading) -> dict[str, Any]:
     book = reading.codebook
-    groups = _opened(inside_or_flat(reading.groups, WIDE))
-    q3 = reading.one(fields(groups, Q3, "q3"), lambda raw: _option(raw, book.q3_options))
+    givens = _opened(inside_or_flat(reading.givens, WIDE))
+    q3 = reading.one(fields(givens, Q3, "q3"), lambda raw: _option(raw, book.q3_options))
     return {
-        Q1: reading.one(fields(groups, Q1, "q1"), lambda raw: _options(raw, book.q1_options)),
-        Q2: reading.one(fields(groups, Q2, "q2"), lambda raw: _option(raw, book.q2_options)),
+        Q1: reading.one(fields(givens, Q1, "q1"), lambda raw: _options(raw, book.q1_options)),
+        Q2: reading.one(fields(givens, Q2, "q2"), lambda raw: _option(raw, book.q2_options)),
         Q3: q3,
-        FOLLOW_UP: _follow_up(reading, fields(groups, FOLLOW_UP, "q3_follow_up"), q3),
-        FOUR_BRANCH: reading.numbers(inside_or_flat(groups, FOUR_BRANCH), book.branches),
+        FOLLOW_UP: _follow_up(reading, fields(givens, FOLLOW_UP, "q3_follow_up"), q3),
+        FOUR_BRANCH: reading.numbers(inside_or_flat(givens, FOUR_BRANCH), book.branches),
     }
 
 
@@ -184,9 +224,9 @@ def _options(raw: Any, options: Iterable[str]) -> list[str] | None:
     return list(dict.fromkeys(chosen)) or None
 
 
-def _follow_up(reading: Reading, found: Groups, q3: str | None) -> list[str] | None:
+def _follow_up(reading: Reading, found: Givens, q3: str | None) -> list[str] | None:
     """Free text entries. Left out beside a positive Q3, or a word such as "None", means that nothing felt off."""
-    before = reading.tally.given
+    before = reading.given
     known = frozenset(map(values.squeezed, reading.codebook.follow_up_options))
 
     def read(given: Given) -> list[str] | None:
@@ -194,8 +234,8 @@ def _follow_up(reading: Reading, found: Groups, q3: str | None) -> list[str] | N
             given.value, lambda raw: _texts(raw, lambda text: given.trusts(text) or values.squeezed(text) in known)
         )
 
-    entries = reading.tally.settle(found, read)
-    left_out = reading.tally.given == before
+    entries = reading.settle(found, read)
+    left_out = reading.given == before
     if left_out and q3 is not None and q3 not in reading.codebook.q3_negative:
         return []
     return entries
@@ -216,10 +256,8 @@ def _texts(raw: Any, trusted: Callable[[str], bool]) -> list[str] | None:
 def profile(reading: Reading) -> dict[str, Any]:
     """`predicted_profile`: trait → one of its answers, a list of them for groups, a number for scales and age."""
     traits = {trait.id: trait for trait in reading.asked.traits}
-    groups = inside_or_flat(reading.groups, PREDICTED_PROFILE)
-    predicted = reading.tally.settle_map(
-        groups, named_by_key(traits), lambda name, raw: trait_answer(traits[name], raw)
-    )
+    givens = inside_or_flat(reading.givens, PREDICTED_PROFILE)
+    predicted = reading.settle_map(givens, named_by_key(traits), lambda name, raw: trait_answer(traits[name], raw))
     return {PREDICTED_PROFILE: predicted}
 
 

@@ -1,17 +1,14 @@
-"""Where an object that is not strict JSON ends, what is in it, and what of it was closed before the text was cut.
-
-A tokenizer that forgives what models get wrong (single and smart quotes, comments, bare words, unescaped quotes). It
-builds no values: it gives the brackets, commas and colons, with a number for each text, so that a repair library is
-asked about the structure alone; what the model had left open is closed, with a mark. One pass, linear in the text;
-depth and oddities are bounded.
-"""
+"""Where an object that is not strict JSON ends, and its structure: brackets, commas, colons, a number for each text, so
+that a repair library is asked about the structure alone; what the model had left open is closed, with a mark. One pass,
+linear in the text, that forgives what models get wrong; depth and oddities are bounded."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
-from attunebench.protocol.read.decode import ABSENT, CUT, decode
+from attunebench.protocol.read.decode import ABSENT, CUT, decode, mend
 from attunebench.text import INVISIBLE
 
 MAX_DEPTH = 32
@@ -33,20 +30,6 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?")
 _CLOSE = {"{": f', "{CUT}": null }}', "[": f', "{CUT}" ]'}
 _FULL_WIDTH = {"，": ",", "：": ":"}
 _PARTNER = {"}": "{", "]": "["}
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """An object or list in a text.
-
-    `end`: offset behind it. `skeleton`: its structure, with `"i"` for `texts[i]`, as far as it was closed and completed
-    with marks (empty if nothing was closed). `certain`: those of the texts whose two quotes leave no doubt.
-    """
-
-    end: int
-    skeleton: str = ""
-    texts: tuple[str, ...] = ()
-    certain: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -115,18 +98,15 @@ class _Scanner:
         for match in _ENDS[_CLOSERS[quote]].finditer(self.text, begin, self.end):
             if match[0][0] == "\\":
                 continue
-            if key or _AFTER_VALUE.match(self.text, match.end(), self.end):
-                self.take(self.text[begin : match.start()], certain)
+            sure = key or _AFTER_VALUE.match(self.text, match.end(), self.end)
+            if sure or _AFTER_COMMA_LESS.match(self.text, match.end(), self.end):
+                self.take(self.text[begin : match.start()], certain and bool(sure))
                 if key:
                     self.pos = match.end()
                 else:
                     self.value_done(match.end())
                 return True
             certain = False
-            if _AFTER_COMMA_LESS.match(self.text, match.end(), self.end):
-                self.take(self.text[begin : match.start()], certain)
-                self.value_done(match.end())
-                return True
             self.oddities += 1
             if self.oddities > MAX_ODDITIES:
                 return False
@@ -165,13 +145,6 @@ class _Scanner:
                 self.oddities += 1
         return True
 
-    def comment(self) -> bool:
-        """Skip the comment at `pos`; False if it never ends."""
-        closing = "*/" if self.text.startswith("/*", self.pos) else "\n"
-        found = self.text.find(closing, self.pos, self.end)
-        self.pos = found + len(closing)
-        return found >= 0
-
     def step(self) -> bool:
         """Take one token; False where the text ends before the object does."""
         char = _FULL_WIDTH.get(self.text[self.pos], self.text[self.pos])
@@ -189,7 +162,10 @@ class _Scanner:
             self.at_value[-1] = True
             self.pos += 1
         elif char == "#" or self.text.startswith(("//", "/*"), self.pos):
-            return self.comment()
+            closing = "*/" if self.text.startswith("/*", self.pos) else "\n"
+            found = self.text.find(closing, self.pos, self.end)
+            self.pos = found + len(closing)
+            return found >= 0
         elif self.text.startswith("```", self.pos):
             return False
         elif char in _CLOSERS:
@@ -199,8 +175,11 @@ class _Scanner:
         return True
 
 
-def scan(text: str, start: int, limit: int) -> Span:
-    """The object or list that begins at `start`, looked at for at most `limit` characters; noise has no skeleton."""
+def mended(text: str, start: int, limit: int) -> tuple[Any, int, frozenset[str]]:
+    """The object or list that begins at `start`, looked at for at most `limit` characters, and the offset behind it.
+
+    ABSENT for noise, and where nothing was closed. With it those of its texts whose two quotes leave no doubt.
+    """
     scanner = _Scanner(text, min(len(text), start + limit), start)
     scanner.open(text[start])
     alive = True
@@ -209,12 +188,10 @@ def scan(text: str, start: int, limit: int) -> Span:
         scanner.pos = space.end() if space else scanner.pos
         alive = scanner.pos < scanner.end and scanner.step()
         if len(scanner.stack) > MAX_DEPTH or scanner.oddities > MAX_ODDITIES or len(scanner.tokens) > MAX_TOKENS:
-            return Span(scanner.pos)
-    texts, certain = tuple(scanner.texts), frozenset(scanner.certain)
-    if not scanner.stack:
-        return Span(scanner.pos, " ".join(scanner.tokens), texts, certain)
-    end = scanner.pos if scanner.text.startswith("```", scanner.pos) else scanner.end
-    if scanner.safe < 0:
-        return Span(end)
-    closing = [_CLOSE[bracket] for bracket in reversed(scanner.safe_stack)]
-    return Span(end, " ".join([*scanner.tokens[: scanner.safe], *closing]), texts, certain)
+            return ABSENT, scanner.pos, frozenset()
+    end, tokens = scanner.pos, scanner.tokens
+    if scanner.stack:
+        end = end if text.startswith("```", end) else scanner.end
+        tokens = [*tokens[: max(scanner.safe, 0)], *(_CLOSE[bracket] for bracket in reversed(scanner.safe_stack))]
+    # `"i"` stands for `texts[i]`.
+    return mend(" ".join(tokens), scanner.texts) if tokens else ABSENT, end, frozenset(scanner.certain)

@@ -1,24 +1,21 @@
 """The shapes that one answer may come in: wrapped, flat, a list in place of a map, an item beside its reason.
 
-Turns the objects of a reply into the values that were given for each key and item, and settles what several of them
-say. Names are exact, after levelling case, spaces and punctuation at the edges; where two items fit, none is meant.
-Knows no option and no scale.
-"""
+Names are exact, after levelling case, spaces and punctuation at the edges; where two items fit, none is meant."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from attunebench.protocol.read.decode import ABSENT, Obj, decode, is_cut
-from attunebench.protocol.read.find import Given, Groups
+from attunebench.protocol.read.find import Given
 from attunebench.protocol.read.values import key_name, plain
 from attunebench.text import levelled
 
 T = TypeVar("T")
+Givens = tuple[Given, ...]
 
 WRAPPERS = frozenset(
     {"result", "results", "output", "answer", "answers", "response", "data", "json", "parameters", "arguments", "input",
@@ -46,11 +43,9 @@ class Namer(NamedTuple):
     find: Callable[[str], str | None]
 
 
-def sources(groups: Groups, knows: Callable[[Obj], bool]) -> Groups:
+def sources(found: Iterable[Given], knows: Callable[[Obj], bool]) -> Givens:
     """The objects with their wrapping taken off: objects of the answer format, or lists that may stand for a map."""
-    return tuple(
-        tuple(given.within(inner) for given in group for inner in unwrapped(given.value, knows)) for group in groups
-    )
+    return tuple(given.within(inner) for given in found for inner in unwrapped(given.value, knows))
 
 
 def unwrapped(value: Any, knows: Callable[[Obj], bool]) -> list[Any]:
@@ -93,34 +88,29 @@ def container(value: Any) -> Any:
     return value
 
 
-def fields(groups: Groups, *names: str) -> Groups:
-    """What the objects of each group give for a key of the answer format, under any of `names`."""
+def fields(givens: Iterable[Given], *names: str) -> Givens:
+    """What the objects give for a key of the answer format, under any of `names`."""
     wanted = set(map(key_name, names))
-    return tuple(
-        tuple(
-            source.within(item)
-            for source in group
-            if isinstance(source.value, Obj)
-            for key, item in source.value
-            if key_name(key) in wanted
-        )
-        for group in groups
-    )
+    objects = (given for given in givens if isinstance(given.value, Obj))
+    return tuple(given.within(item) for given in objects for key, item in given.value if key_name(key) in wanted)
 
 
-def inside_or_flat(groups: Groups, name: str) -> Groups:
-    """The containers under `name`; a group that has none of them gives its objects themselves (a level left out)."""
-    inside = fields(groups, name)
-    return tuple(found or whole for found, whole in zip(inside, groups, strict=True))
+def inside_or_flat(givens: Givens, name: str) -> Givens:
+    """The containers under `name`; where those in fences, or those around them, have none, these themselves (a level
+    left out)."""
+    inside = fields(givens, name)
+    ranks = {given.fenced for given in inside}
+    return (*inside, *(given for given in givens if given.fenced not in ranks))
 
 
-def _pairs(value: Any, order: Sequence[str]) -> Iterator[tuple[str, Any]]:
+def pairs_of(value: Any, order: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """Key and value of an object, or of a list's entries by their own names, or by `order` where it is as long."""
     if isinstance(value, Obj):
         yield from value
     elif isinstance(value, list):
         named = [(_id_of(entry), entry) for entry in value]
         if order and len(value) == len(order) and not is_cut(value) and not any(key for key, _ in named):
-            by_place = [entry for entry in value if not isinstance(entry, Obj) or _is_dressed(entry)]
+            by_place = [entry for entry in value if not isinstance(entry, Obj) or _answers_in(entry)]
             if len(by_place) == len(order):
                 yield from zip(order, by_place, strict=True)
                 return
@@ -136,92 +126,24 @@ def _id_of(entry: Any) -> str | None:
     if not isinstance(entry, Obj):
         return None
     for name in _ID_KEYS:
-        values = {str(item) for key, item in entry if key_name(key) == name and _is_scalar(item)}
+        values = {str(item) for key, item in entry if key_name(key) == name and type(item) in (str, int)}
         if values:
             return values.pop() if len(values) == 1 else None
     return None
 
 
-def _is_scalar(value: Any) -> bool:
-    return isinstance(value, (str, int)) and not isinstance(value, bool)
-
-
-def _is_dressed(entry: Obj) -> bool:
-    return any(key_name(key) in _ANSWER_KEYS for key, _ in entry)
+def _answers_in(entry: Obj) -> list[Any]:
+    return [item for key, item in entry if key_name(key) in _ANSWER_KEYS]
 
 
 def bare(value: Any, read: Callable[[Any], T | None]) -> T | None:
     """`read(value)`, where the value may be an object that holds the answer beside a reason; a cut one holds none."""
     if not isinstance(value, Obj):
         return read(value)
-    if value.cut:
+    if is_cut(value):
         return None
-    readings = [read(item) for key, item in value if key_name(key) in _ANSWER_KEYS]
-    said = [reading for reading in readings if reading is not None]
+    said = [reading for item in _answers_in(value) if (reading := read(item)) is not None]
     return said[0] if said and all(reading == said[0] for reading in said) else None
-
-
-@dataclass(slots=True)
-class Tally:
-    """Settles items one by one and counts: how many were given at all, and how many against each other."""
-
-    given: int = 0
-    contradicted: int = 0
-
-    def settle(self, groups: Iterable[Sequence[Given]], read: Callable[[Given], T | None]) -> T | None:
-        """What the first group that says anything says; None if it is unreadable or says two things."""
-        for group in groups:
-            said = [given for given in group if not _is_blank(given.value)]
-            if not said:
-                continue
-            self.given += 1
-            if len(said) == 1:
-                return read(said[0])
-            readings = [read(given) for given in said]
-            if all(_agree(reading, readings[0]) for reading in readings):
-                return readings[0]
-            self.contradicted += 1
-            return None
-        return None
-
-    def settle_map(
-        self, groups: Groups, namer: Namer, read: Callable[[str, Any], T | None], by_place: bool = False
-    ) -> dict[str, T]:
-        """Every item that was answered, with `read(item, raw value)`.
-
-        A bare list may count `by_place` if it is as long as the names.
-        """
-        ballots: dict[str, list[list[Given]]] = {}
-        for group in groups:
-            ballot: dict[str, list[Given]] = {}
-            for given in group:
-                for key, value in _pairs(container(given.value), namer.names if by_place else ()):
-                    if (item := namer.find(key)) is not None:
-                        ballot.setdefault(item, []).append(given.within(value))
-            for item, votes in ballot.items():
-                ballots.setdefault(item, []).append(votes)
-        answers: dict[str, T] = {}
-        for item in filter(ballots.__contains__, namer.names):
-            first = ballots[item][0][0].value
-            if len(ballots[item]) == len(ballots[item][0]) == 1 and isinstance(first, str) and first:
-                # the usual reply, spared the ways round it: every item once, as a plain string
-                self.given += not first.isspace()
-                answer = read(item, first)
-            else:
-                answer = self.settle(ballots[item], lambda one, item=item: bare(one.value, lambda raw: read(item, raw)))  # type: ignore[misc]
-            if answer is not None:
-                answers[item] = answer
-        return answers
-
-
-def _is_blank(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and not value.strip())
-
-
-def _agree(one: Any, other: Any) -> bool:
-    if isinstance(one, list) and isinstance(other, list):
-        return sorted(map(repr, one)) == sorted(map(repr, other))
-    return bool(one == other)
 
 
 def named_by_word(names: Iterable[str]) -> Namer:
@@ -252,6 +174,10 @@ def named_by_index(indices: Iterable[str]) -> Namer:
     return Namer(tuple(known), find)
 
 
+_plain_text = lru_cache(maxsize=1024)(plain)
+"""Of a question's text, which many replies share."""
+
+
 def named_by_question(texts: Mapping[str, str]) -> Namer:
     """Question IDs, alone or before their text, or the text alone where only one question has it."""
     by_id = {key.casefold(): key for key in texts}
@@ -271,9 +197,3 @@ def named_by_question(texts: Mapping[str, str]) -> Namer:
         return same[0] if len(same) == 1 else None
 
     return Namer(tuple(texts), find)
-
-
-@lru_cache(maxsize=1024)
-def _plain_text(text: str) -> str:
-    """`plain` of a question's text, which many replies share."""
-    return plain(text)

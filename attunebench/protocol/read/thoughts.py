@@ -1,16 +1,12 @@
-"""Thoughts in a reply, whatever marks them: what is left of a text when they are set aside.
-
-`MARKS` is the one table of marks. Where a known final mark stands, only what follows it counts; a lone closing mark
-ends thoughts that began with the text; an opening mark that is never closed means that the reply was cut. Marks that
-nobody knows are only noticed (`has_unknown_marks`).
-"""
+"""Thoughts in a reply: what is left when they are set aside. `MARKS` is the one table of marks. Behind a known final
+mark only what follows counts; a lone closing mark ends thoughts that began with the text; an opening mark that is
+never closed means that the reply was cut. Marks that nobody knows are only noticed (`has_unknown_marks`)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 _WORD = (
     r"(?:think(?:ing)?|thoughts?|thought[ _-]process|reason(?:ing)?|reflect(?:ion)?s?|analysis|scratch[ _-]?pad"
@@ -34,64 +30,60 @@ _HEADER = (
 _MESSAGE = rf"(?:[^<>{{}}]{{0,80}}(?:{_TOKEN}constrain{_TOKEN_END}[^<>{{}}]{{0,40}})?{_TOKEN}message{_TOKEN_END})?"
 
 
-class Mark(NamedTuple):
-    """How one family of models marks thoughts; each a regular expression, "" for none. `final` begins the answer and
-    ends all thoughts, `end` ends the answer."""
+_STOP = (
+    rf"{_TOKEN}(?:end|return|call|im_end|eot_id|eom_id|eos|eot|end_?of_?(?:text|turn|sentence)|end▁of▁sentence"
+    rf"|END_OF_TURN_TOKEN|stop){_TOKEN_END}|</s>|<eos>|<end_of_turn>|\[EOS\]"
+)
+_ROLE = rf"{_HEADER}|{_TOKEN}(?:assistant|message|begin){_TOKEN_END}|<start_of_turn>model|<s>|<\s*{_NAME}\s*/\s*>"
 
-    name: str
-    opens: str = ""
-    closes: str = ""
-    final: str = ""
-    end: str = ""
-
-
-MARKS = (
-    Mark(
-        "harmony channels",
-        opens=rf"{_HEADER}?{_TOKEN}channel{_TOKEN_END}\s*(?!final)\w+{_MESSAGE}",
-        final=rf"{_HEADER}?{_TOKEN}channel{_TOKEN_END}\s*final{_MESSAGE}",
-    ),
-    Mark(
-        "harmony channels without their tokens",
-        opens=r"\A(?:assistant\s*)?(?-i:analysis|commentary)(?=[^\W_]|[\"'“‘{\[(*<])",
-        final=r"(?-i:assistantfinal)|(?<=[.!?}\s])(?-i:assistant)\s+(?-i:final)(?=[A-Z{\[\"])",
-    ),
-    Mark(
-        "Cohere's without their tokens",
-        opens=r"\A(?-i:START_THINKING)",
-        closes=r"(?-i:END_THINKING)",
-        final=r"(?-i:START_RESPONSE)",
-        end=r"(?-i:END_RESPONSE)",
-    ),
-    Mark("roles", opens=rf"{_ROLES}{_NAME}\b", final=rf"{_ROLES}{_FINAL}\b"),
-    Mark(
-        "folded parts",
-        opens=rf"<details\b[^<>]{{0,200}}type=.reasoning[^<>]{{0,200}}>|<details>\s*<summary>\s*{_WORD}\b",
-        closes=r"</details>",
-    ),
-    Mark("Ollama", opens=r"\AThinking\.\.\.\s(?=[\s\S]*\.\.\.done thinking)", final=r"\.\.\.done thinking\.?"),
-    Mark("Gemma", opens=r"<\|channel>\s*(?!final)\w*", closes=r"<channel\|>", final=r"<\|channel>\s*final"),
-    Mark("inner", opens=rf"{_TOKEN}inner_prefix{_TOKEN_END}", closes=rf"{_TOKEN}inner_suffix{_TOKEN_END}"),
-    Mark(
-        "special tokens",
-        opens=rf"{_TOKEN}(?:{_BEGIN})?{_NAME}{_TOKEN_END}",
-        closes=rf"{_TOKEN}(?:(?:/|{_END}){_NAME}|{_NAME}[_-]end){_TOKEN_END}",
-        final=rf"{_TOKEN}(?:{_BEGIN}(?:{_FINAL}|box)|content|{_FINAL}){_TOKEN_END}",
-        end=rf"{_TOKEN}(?:/|{_END})(?:{_FINAL}|box){_TOKEN_END}",
-    ),
-    Mark("Kimi", opens=rf"◁\s*{_NAME}\s*▷", closes=rf"◁\s*/\s*{_NAME}\s*▷", final=rf"◁\s*{_FINAL}\s*▷",
-         end=rf"◁\s*/\s*{_FINAL}\s*▷"),
-    Mark(
-        "tags",
-        opens=rf"<\s*(?:{_BEGIN})?{_NAME}(?:\s[^<>]{{0,80}})?(?<!/)>",
-        closes=rf"<\s*(?:/\s*|{_END}){_NAME}(?:\s[^<>]{{0,80}})?>",
-    ),
-    Mark("escaped tags", opens=rf"&lt;\s*{_NAME}\s*&gt;", closes=rf"&lt;\s*/\s*{_NAME}\s*&gt;"),
-    Mark("brackets", opens=rf"(?-i:\[THINK\])|\A\[\s*{_NAME}\s*\]|【\s*{_NAME}\s*】",
-         closes=rf"\[\s*/\s*{_NAME}\s*\]|【\s*/\s*{_NAME}\s*】"),
-    Mark("Granite", opens=rf"\A{_HERE}(?: process)?\s*:(?=[\s\S]*{_HERE_FINAL})", final=_HERE_FINAL),
-)  # fmt: skip
-"""Case and white space around names never matter."""
+MARKS: dict[str, dict[str, str]] = {
+    "harmony channels": {
+        "open": rf"{_HEADER}?{_TOKEN}channel{_TOKEN_END}\s*(?!final)\w+{_MESSAGE}",
+        "final": rf"{_HEADER}?{_TOKEN}channel{_TOKEN_END}\s*final{_MESSAGE}",
+    },
+    "harmony channels without their tokens": {
+        "open": r"\A(?:assistant\s*)?(?-i:analysis|commentary)(?=[^\W_]|[\"'“‘{\[(*<])",
+        "final": r"(?-i:assistantfinal)|(?<=[.!?}\s])(?-i:assistant)\s+(?-i:final)(?=[A-Z{\[\"])",
+    },
+    "Cohere's without their tokens": {
+        "open": r"\A(?-i:START_THINKING)", "close": r"(?-i:END_THINKING)", "final": r"(?-i:START_RESPONSE)",
+        "end": r"(?-i:END_RESPONSE)",
+    },
+    "roles": {"open": rf"{_ROLES}{_NAME}\b", "final": rf"{_ROLES}{_FINAL}\b"},
+    "folded parts": {
+        "open": rf"<details\b[^<>]{{0,200}}type=.reasoning[^<>]{{0,200}}>|<details>\s*<summary>\s*{_WORD}\b",
+        "close": r"</details>",
+    },
+    "Ollama": {"open": r"\AThinking\.\.\.\s(?=[\s\S]*\.\.\.done thinking)", "final": r"\.\.\.done thinking\.?"},
+    "Gemma": {"open": r"<\|channel>\s*(?!final)\w*", "close": r"<channel\|>", "final": r"<\|channel>\s*final"},
+    "inner": {"open": rf"{_TOKEN}inner_prefix{_TOKEN_END}", "close": rf"{_TOKEN}inner_suffix{_TOKEN_END}"},
+    "special tokens": {
+        "open": rf"{_TOKEN}(?:{_BEGIN})?{_NAME}{_TOKEN_END}",
+        "close": rf"{_TOKEN}(?:(?:/|{_END}){_NAME}|{_NAME}[_-]end){_TOKEN_END}",
+        "final": rf"{_TOKEN}(?:{_BEGIN}(?:{_FINAL}|box)|content|{_FINAL}){_TOKEN_END}",
+        "end": rf"{_TOKEN}(?:/|{_END})(?:{_FINAL}|box){_TOKEN_END}",
+    },
+    "Kimi": {
+        "open": rf"◁\s*{_NAME}\s*▷", "close": rf"◁\s*/\s*{_NAME}\s*▷", "final": rf"◁\s*{_FINAL}\s*▷",
+        "end": rf"◁\s*/\s*{_FINAL}\s*▷",
+    },
+    "tags": {
+        "open": rf"<\s*(?:{_BEGIN})?{_NAME}(?:\s[^<>]{{0,80}})?(?<!/)>",
+        "close": rf"<\s*(?:/\s*|{_END}){_NAME}(?:\s[^<>]{{0,80}})?>",
+        "answer": rf"<\s*{_FINAL}(?:\s[^<>]{{0,80}})?(?<!/)>",
+        "end": rf"<\s*/\s*{_FINAL}\s*>",
+    },
+    "escaped tags": {"open": rf"&lt;\s*{_NAME}\s*&gt;", "close": rf"&lt;\s*/\s*{_NAME}\s*&gt;"},
+    "brackets": {
+        "open": rf"(?-i:\[THINK\])|\A\[\s*{_NAME}\s*\]|【\s*{_NAME}\s*】",
+        "close": rf"\[\s*/\s*{_NAME}\s*\]|【\s*/\s*{_NAME}\s*】",
+    },
+    "Granite": {"open": rf"\A{_HERE}(?: process)?\s*:(?=[\s\S]*{_HERE_FINAL})", "final": _HERE_FINAL},
+    "": {"stop": _STOP, "role": _ROLE},
+}  # fmt: skip
+"""How each family of models marks thoughts, as regular expressions: what opens and closes them; `final` begins the
+answer and ends all thoughts, `end` ends the answer. `answer` is a tag that may also be one of the text's, `stop` a
+model's own end of a message. Case and white space around names never matter."""
 _BOLD = r"(?:\*\*|__)"
 
 
@@ -102,33 +94,12 @@ def _heading(words: str) -> str:
     return rf"(?:\#{{1,6}}[ \t]*{words}[ \t]*[:\uff1a]?[ \t]*$|{bold}|{words}[ \t]*[:\uff1a])"
 
 
-_ANSWER_TAG = rf"<\s*{_FINAL}(?:\s[^<>]{{0,80}})?(?<!/)>"
-_ANSWER_END = rf"<\s*/\s*{_FINAL}\s*>"
-_STOP = (
-    rf"{_TOKEN}(?:end|return|call|im_end|eot_id|eom_id|eos|eot|end_?of_?(?:text|turn|sentence)|end▁of▁sentence"
-    rf"|END_OF_TURN_TOKEN|stop){_TOKEN_END}|</s>|<eos>|<end_of_turn>|\[EOS\]"
+_KINDS = ("final", "close", "open", "answer", "end", "stop", "role")
+_GROUPS = (f"(?P<{kind}>{'|'.join(marks[kind] for marks in MARKS.values() if kind in marks)})" for kind in _KINDS)
+_MARK = re.compile(
+    rf"(?=[<\[◁【&]|assistant|here|analysis|commentary|thinking\.\.\.|\.\.\.done|start_|end_)(?:{'|'.join(_GROUPS)})",
+    re.IGNORECASE,
 )
-_ROLE = rf"{_HEADER}|{_TOKEN}(?:assistant|message|begin){_TOKEN_END}|<start_of_turn>model|<s>|<\s*{_NAME}\s*/\s*>"
-
-
-def _table() -> re.Pattern[str]:
-    rows = {
-        "final": [*(mark.final for mark in MARKS)],
-        "close": [*(mark.closes for mark in MARKS)],
-        "open": [*(mark.opens for mark in MARKS)],
-        "answer": [_ANSWER_TAG],
-        "end": [*(mark.end for mark in MARKS), _ANSWER_END],
-        "stop": [_STOP],
-        "role": [_ROLE],
-    }
-    groups = (f"(?P<{kind}>{'|'.join(filter(None, each))})" for kind, each in rows.items())
-    return re.compile(
-        rf"(?=[<\[◁【&]|assistant|here|analysis|commentary|thinking\.\.\.|\.\.\.done|start_|end_)(?:{'|'.join(groups)})",
-        re.IGNORECASE,
-    )
-
-
-_MARK = _table()
 _MARK_OR_OBJECT = re.compile(rf"{_MARK.pattern}|(?P<object>\{{)", re.IGNORECASE)
 _NAME_IN = re.compile(rf"details|{_NAME}|channel|inner|assistant|commentary|here", re.IGNORECASE)
 _BEGINS_WITH_HEADING = re.compile(rf"\s*(?:{_heading(_WORD)}|{_HERE} process\s*:)", re.IGNORECASE | re.MULTILINE)

@@ -1,7 +1,6 @@
 """One raw value → the answer to one trait of a profile, in the words of `conversations.traits`.
 
-Whole answers only, never parts of a text; what declines to say is an answer of its own (`CANNOT_TELL`).
-"""
+Whole answers only, never parts of a text; what declines to say is an answer of its own (`CANNOT_TELL`)."""
 
 from __future__ import annotations
 
@@ -17,16 +16,10 @@ from attunebench.text import levelled
 
 _DECLINED = frozenset({"cannottell", "can'ttell", "canttell", "cannotsay", "cannotbetold", "unabletotell", "unknown"})
 _ALIASES = {
-    "positive": POSITIVE,
-    "negative": NEGATIVE,
-    "female": GENDERS[0],
-    "male": GENDERS[1],
-    "anxiety": ANXIETY_DEPRESSION,
-    "depression": ANXIETY_DEPRESSION,
-    "asd": ASD_ADHD,
-    "autism": ASD_ADHD,
-    "adhd": ASD_ADHD,
-}
+    "positive": POSITIVE, "negative": NEGATIVE, "female": GENDERS[0], "male": GENDERS[1],
+    "anxiety": ANXIETY_DEPRESSION, "depression": ANXIETY_DEPRESSION,
+    "asd": ASD_ADHD, "autism": ASD_ADHD, "adhd": ASD_ADHD,
+}  # fmt: skip
 """Other names of an answer, which count where the trait has that answer."""
 _DASHES = dict.fromkeys(map(ord, "-_"), "")
 _ASIDE = re.compile(r"\s*\([^()]*\)\s*$")

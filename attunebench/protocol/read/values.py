@@ -1,7 +1,5 @@
-"""One raw value → one answer: yes/no, letters, numbers, tags, prose. Whole tokens, never substrings.
-
-Each reader takes any JSON value and gives the normal form, or None if the value is no answer. Knows no call.
-"""
+"""One raw JSON value → one answer (yes/no, letter, number, tags, prose), None if it is none. Whole tokens, never
+substrings."""
 
 from __future__ import annotations
 
@@ -90,28 +88,22 @@ def _labels_named(text: str, sides: tuple[str, str] | None) -> set[str]:
         return set()
     names: set[str] = set()
     for number in numbers:
-        behind = [side for side, label in zip("AB", sides or (), strict=False) if _same(label, f"Reply {number}")]
+        behind = [side for side, label in zip("AB", sides or (), strict=False) if label.split()[1:] == [number]]
         names.add(behind[0] if len(behind) == 1 else "?")
     return names if "?" not in names else names | {"A", "B"}
 
 
-def _same(one: str, other: str) -> bool:
-    return one.casefold().split() == other.casefold().split()
-
-
 def number(value: Any, low: int, high: int) -> float | None:
     """A number in [low, high], an int where it is integral; fractions stay. Text may follow if it holds no digit."""
-    known = coerce.in_range(_number_in(value, high) if isinstance(value, str) else value, low, high)
+    if isinstance(value, str):
+        match = _NUMBER.match(levelled(value).strip(_MARKUP))
+        if match is None or "%" in match["rest"] or _DIGIT.search(match["rest"]):
+            return None
+        if match["top"] is not None and float(match["top"]) != high:
+            return None
+        value = float(match["value"])
+    known = coerce.in_range(value, low, high)
     return int(known) if known is not None and known == int(known) else known
-
-
-def _number_in(text: str, top: int) -> float | None:
-    match = _NUMBER.match(levelled(text).strip(_MARKUP))
-    if match is None or "%" in match["rest"] or _DIGIT.search(match["rest"]):
-        return None
-    if match["top"] is not None and float(match["top"]) != top:
-        return None
-    return float(match["value"])
 
 
 def intensity(value: Any) -> float | None:

@@ -10,20 +10,18 @@ import pytest
 from factory import make_conversation
 from talks import parsed
 
-from attunebench.codebook import default_codebook
 from attunebench.conversations.traits import CANNOT_TELL, TRAITS, Trait, traits_of
 from attunebench.prompts import prompt_set_sha256, render, template_names
 from attunebench.protocol.calls import PREDICTED_PROFILE, Call
 from attunebench.protocol.plan import PROFILE_TEMPLATES, plan_profile
 
-BOOK = default_codebook()
 RAW = make_conversation(11, 2)
 MESSAGES = ("userMessage", "llmResponse")
 
 
 def call(raw: dict[str, Any]) -> Call:
     conversation = parsed(raw)
-    return plan_profile(conversation, BOOK, traits_of([conversation]))
+    return plan_profile(conversation, traits_of([conversation]))
 
 
 BEFORE = call(RAW)

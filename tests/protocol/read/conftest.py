@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
+from attunebench.backends.base import Reply
 from attunebench.codebook import Codebook, default_codebook
 from attunebench.protocol.calls import KINDS, Answer, Asked
-from attunebench.protocol.read import read_text
+from attunebench.protocol.read import read_reply
 from attunebench.protocol.read.kinds import NOTHING
 from attunebench.protocol.read.values import plain
 
@@ -83,7 +84,7 @@ def read() -> Reader:
     made = calls()
 
     def reader(kind: str | Asked, text: str | None, **fields: Any) -> Answer:
-        return read_text(made[kind] if isinstance(kind, str) else kind, text, _BOOK, **fields)
+        return read_reply(made[kind] if isinstance(kind, str) else kind, Reply(text, **fields), _BOOK)
 
     return reader
 

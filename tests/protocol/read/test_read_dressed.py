@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attunebench.backends.base import Reply
 from attunebench.codebook import default_codebook
 from attunebench.protocol.calls import Answer, Asked
 from attunebench.protocol.endings import FILTERED, LENGTH, canonical, fills_limit, is_broken
-from attunebench.protocol.read import read_text
+from attunebench.protocol.read import read_reply, scan
 from attunebench.protocol.read.kinds import LONGEST_DRAFT
-from attunebench.protocol.read.scan import MAX_TOKENS, scan
 from attunebench.protocol.read.values import yes_no
 
 Reader = Callable[..., Answer]
@@ -67,10 +67,10 @@ def test_a_key_twice_with_two_values_is_not_answered_and_with_one_it_is(data: st
     asked = Asked("judge", questions={"B1": "One?", "B2": "Two?"}, rated=False)
     text = '{"draft_binary_assessment": {"B1": "%s", "B1": "%s", "B2": "yes"}%s}'
     for end in ("", ","):
-        assert read_text(asked, text % (one, other, end), default_codebook()).values == {
+        assert read_reply(asked, Reply(text % (one, other, end)), default_codebook()).values == {
             "draft_binary_assessment": {"B2": "yes"}
         }
-        assert read_text(asked, text % (one, one, end), default_codebook()).outcome == "answered"
+        assert read_reply(asked, Reply(text % (one, one, end)), default_codebook()).outcome == "answered"
 
 
 LOOKS: dict[str, Callable[[str], str]] = {
@@ -123,7 +123,7 @@ def test_what_people_read_keeps_its_characters(read: Reader) -> None:
 )
 def test_look_alikes_between_the_values_change_nothing(text: str) -> None:
     asked = Asked("pairwise", comparisons={"0": ("Reply 2", "Reply 1"), "1": ("Reply 1", "Reply 3")})
-    assert read_text(asked, text, default_codebook()).values == {"pairwise_selections": {"0": "A", "1": "B"}}
+    assert read_reply(asked, Reply(text), default_codebook()).values == {"pairwise_selections": {"0": "A", "1": "B"}}
 
 
 @pytest.mark.parametrize(
@@ -198,6 +198,10 @@ TOKENS = st.sampled_from([*"{}[]\",:'\\\n#`/“”", '"a"', "'it's'", 'say "hi"'
 @settings(max_examples=60)
 @given(unit=st.lists(TOKENS, min_size=1, max_size=12).map("".join), times=st.integers(1, 400))
 def test_a_repair_library_is_asked_about_the_structure_alone(unit: str, times: int) -> None:
-    span = scan("{" + unit * times, 0, 60_000)
-    assert re.fullmatch(r'(?:[{}\[\],:]|"\d+"|-?[0-9.]+|true|false|null|"__cut__"| )*', span.skeleton)
-    assert span.skeleton.count(" ") <= MAX_TOKENS + 200
+    skeletons: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scan, "mend", lambda skeleton, _texts: skeletons.append(skeleton))
+        scan.mended("{" + unit * times, 0, 60_000)
+    for skeleton in skeletons:
+        assert re.fullmatch(r'(?:[{}\[\],:]|"\d+"|-?[0-9.]+|true|false|null|"__cut__"| )*', skeleton)
+        assert skeleton.count(" ") <= scan.MAX_TOKENS + 200

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from attunebench.backends.base import Reply
 from attunebench.codebook import default_codebook
 from attunebench.conversations.traits import CANNOT_TELL, TRAITS
 from attunebench.protocol.calls import PREDICTED_PROFILE, Answer, Asked
-from attunebench.protocol.read import expected_items, merge_answers, read_text
+from attunebench.protocol.read import expected_items, merge_answers, read_reply
 from attunebench.protocol.read.traits import trait_answer
 
 ASKED = Asked("profile", traits=TRAITS)
@@ -36,7 +37,7 @@ COMPLETE: dict[str, Any] = {
 
 
 def read(text: str) -> Answer:
-    return read_text(ASKED, text, default_codebook())
+    return read_reply(ASKED, Reply(text), default_codebook())
 
 
 def test_a_complete_answer_is_read_as_it_stands() -> None:

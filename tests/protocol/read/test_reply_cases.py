@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from attunebench.backends.base import Reply
 from attunebench.codebook import default_codebook
 from attunebench.protocol.calls import Asked
-from attunebench.protocol.read import read_text
+from attunebench.protocol.read import read_reply
 
 CASES: list[dict[str, Any]] = json.loads((Path(__file__).parent / "cases" / "replies.json").read_text(encoding="utf-8"))
 
@@ -36,6 +37,6 @@ def said(value: Any) -> Any:
 
 @pytest.mark.parametrize("case", CASES, ids=[case["desc"] for case in CASES])
 def test_a_reply_counts_for_what_it_says(case: dict[str, Any]) -> None:
-    answer = read_text(asked_in(case), case["reply"], default_codebook())
+    answer = read_reply(asked_in(case), Reply(case["reply"]), default_codebook())
     assert said(case["expect"]) == said(answer.values)
     assert case["outcome"] == answer.outcome
