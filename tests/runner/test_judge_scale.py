@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 from keys import KEY
+from lines import Told
 from pydantic import SecretStr
 
 import attunebench
 from attunebench.errors import DataError
-from attunebench.runner import ModelSettings, Observer, RunSettings, RunSummary
+from attunebench.runner import ModelSettings, RunSettings, RunSummary
 from attunebench.runner.pricing import estimate_run
 from attunebench.runner.rejudge import estimate_rejudge, rejudge_settings
 from attunebench.selftest.server import FakeServer
@@ -22,16 +23,6 @@ from attunebench.selftest.server import FakeServer
 CONVERSATIONS, TURNS = 2, 3
 Run = Callable[..., RunSummary]
 SCALES = "em_draft_judge_scale_by_model"
-
-
-class Heard(Observer):
-    """What a user is told."""
-
-    def __init__(self) -> None:
-        self.told: list[str] = []
-
-    def warned(self, message: str) -> None:
-        self.told.append(message)
 
 
 @pytest.fixture
@@ -83,10 +74,10 @@ def test_a_finished_folder_without_scales_keeps_its_own_and_asks_for_nothing(
     run(judges=("judge",), judge_scale="relative")
     as_before_there_were_scales(folder)
     server.asked.clear()
-    heard = Heard()
-    assert CONVERSATIONS == run(judges=("judge",), observer=heard).complete_before
+    told = Told()
+    assert CONVERSATIONS == run(judges=("judge",), observer=told).complete_before
     assert [] == server.bodies
-    assert 1 == sum("relative scale" in sentence for sentence in heard.told)
+    assert 1 == sum("relative scale" in sentence for sentence in told.warnings)
 
 
 def test_votes_that_only_the_journal_holds_keep_the_scale_and_are_not_bought_again(

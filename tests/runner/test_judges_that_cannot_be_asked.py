@@ -7,21 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from lines import Told
 
-from attunebench.runner import Observer, RunSummary, live
+from attunebench.runner import RunSummary, live
 from attunebench.selftest.server import Answer, FakeServer, Status
 
 TURNS = 3
-
-
-class Heard(Observer):
-    """Keeps what a user is told once."""
-
-    def __init__(self) -> None:
-        self.warnings: list[str] = []
-
-    def warned(self, message: str) -> None:
-        self.warnings.append(message)
 
 
 def models_asked(server: FakeServer) -> Counter[str]:
@@ -37,7 +28,7 @@ def test_a_judge_that_cannot_be_asked_costs_no_result_and_is_given_up(
 ) -> None:
     refusal = Status(status, {"error": {"message": "Not this way"}})
     server.script = lambda asked: refusal if asked.body["model"] == "judge" else Answer()
-    heard = Heard()
+    heard = Told()
     summary = run(judges=("judge",), concurrency=1, structured="text", max_reasks=0, observer=heard)
     assert ({}, 2, 2 * TURNS) == (summary.skipped, summary.written, summary.votes_owed)
     assert {"fake-model": 2 * (4 * TURNS + 1), "judge": 1} == models_asked(server)
@@ -63,7 +54,7 @@ def test_a_judge_that_is_down_holds_up_no_result_and_is_given_up(
     monkeypatch.setattr(live, "NEVER_ANSWERED", 0.0005)
     down = Status(503, {"error": {"message": "no judge today"}})
     server.script = lambda asked: down if asked.body["model"] == "judge" else Answer()
-    heard = Heard()
+    heard = Told()
     summary = run(judges=("judge",), concurrency=1, structured="text", max_reasks=0, observer=heard, max_tries=10**6)
     assert ({}, 2, 2 * TURNS) == (summary.skipped, summary.written, summary.votes_owed)
     assert "" == summary.stopped

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from factory import write_conversations
 from keys import KEY
+from lines import Told
 from reading import load_results
 from shard_runs import Gate, predicted
 
@@ -67,14 +68,6 @@ def start(server: FakeServer, data: Path, tmp_path: Path) -> Iterator[Start]:
     for process in started:
         process.kill()
         process.communicate()
-
-
-class Warnings(Observer):
-    def __init__(self) -> None:
-        self.said = ""
-
-    def warned(self, message: str) -> None:
-        self.said += message
 
 
 @pytest.fixture
@@ -190,14 +183,14 @@ def test_a_journal_that_somebody_writes_to_is_not_read_and_that_is_said_where_it
     go: Go, tmp_path: Path
 ) -> None:
     go(limit=1)
-    first, second = Warnings(), Warnings()
+    first, second = Told(), Told()
     with Journal.open(tmp_path / "results"):
         go("1/2", observer=first)
     with Journal.open(tmp_path / "results", shard="1-of-2-another"):
         go("2/2", observer=second)
         assert CONVERSATIONS == go().complete_before
-    assert "_calls.sqlite3, so it is not read" in first.said
-    assert "so it is not read" not in second.said
+    assert "_calls.sqlite3, so it is not read" in str(first.warnings)
+    assert "so it is not read" not in str(second.warnings)
 
 
 def test_every_shard_keeps_its_own_list_of_what_was_skipped_and_the_whole_clears_them_all(
