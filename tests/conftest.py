@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,24 @@ def fake_server() -> Iterator[FakeServer]:
     """A running server that answers every call completely; give it a `script` to make it behave otherwise."""
     with FakeServer() as server:
         yield server
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """`process(*words, NAME=value)`: Python with these words, in tmp_path and a changed environment; its streams are
+    read here. What still runs after the test is ended."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(*words: object, **environment: str) -> subprocess.Popen[str]:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        command, env = [sys.executable, *map(str, words)], {**os.environ, "NO_COLOR": "1", **environment}
+        started.append(subprocess.Popen(command, cwd=tmp_path, env=env, text=True, **pipes))
+        return started[-1]
+
+    yield begin
+    for each in started:
+        each.kill()
+        each.communicate()
 
 
 @pytest.fixture(scope="session", autouse=True)

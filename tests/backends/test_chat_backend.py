@@ -238,13 +238,6 @@ def test_a_failure_after_a_guess_leaves_nothing_remembered(fake_server: FakeServ
     assert "schema" == with_backend(fake_server, use)
 
 
-def test_a_rejection_that_nothing_cures_stops_the_run(fake_server: FakeServer) -> None:
-    fake_server.script = [Status(400, {"error": {"message": "Bad request"}})]
-    error = failure(fake_server)
-    assert isinstance(error, ConfigurationError)
-    assert "local rejected the request to some/model (400): Bad request." == str(error)
-
-
 # Whose rejection it is
 
 

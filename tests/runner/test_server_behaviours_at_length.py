@@ -189,7 +189,7 @@ def test_29_a_gateway_that_gives_up_twice_after_the_same_time_is_asked_no_third_
 
     def script(asked: Asked) -> Behaviour:
         sent.append(first_ask(asked.prompt))
-        return Status(status, "", delay=0.2) if sent[-1] == sent[0] else Answer()
+        return Status(status, "", delay=0.05) if sent[-1] == sent[0] else Answer()
 
     server.script = script
     ended = command(server)
