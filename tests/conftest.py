@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -15,6 +20,12 @@ from attunebench.selftest.server import FakeServer
 # for the others' threads, which costs up to ten times what the small products of tests do.
 for library in ("OPENBLAS", "OMP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+# Runs sync each answer to the disk, for which tests would wait most of their time. No test is about a loss of power, so
+# their files lie in memory where there is enough of it; TMPDIR says otherwise.
+MEMORY = Path("/dev/shm")
+if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 4 * 2**30:
+    tempfile.tempdir = str(MEMORY)
 
 # A property is judged by its truth, never by the time that a busy machine takes for an example.
 settings.register_profile("untimed", deadline=None)
@@ -28,6 +39,24 @@ def fake_server() -> Iterator[FakeServer]:
     """A running server that answers every call completely; give it a `script` to make it behave otherwise."""
     with FakeServer() as server:
         yield server
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """`process(*words, NAME=value)`: Python with these words, in tmp_path and a changed environment; its streams are
+    read here. What still runs after the test is ended."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(*words: object, **environment: str) -> subprocess.Popen[str]:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        command, env = [sys.executable, *map(str, words)], {**os.environ, "NO_COLOR": "1", **environment}
+        started.append(subprocess.Popen(command, cwd=tmp_path, env=env, text=True, **pipes))
+        return started[-1]
+
+    yield begin
+    for each in started:
+        each.kill()
+        each.communicate()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,25 +5,34 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from factory import make_conversation
 
+import attunebench
+from attunebench import ModelSettings, RunSettings
 from attunebench.backends import open_backend
 from attunebench.backends.base import Reply, Request
 from attunebench.backends.baselines import BASELINES, data, emotions_in
 from attunebench.codebook import default_codebook
 from attunebench.constants import BINARY_QUESTION_TEXT, PANAS_ITEMS, Q1_OPTIONS, Q2_OPTIONS, Q3_OPTIONS
 from attunebench.conversations import read_conversation
+from attunebench.conversations.loading import demo_folder
 from attunebench.conversations.schema import Conversation, Panas
 from attunebench.errors import UsageError
 from attunebench.protocol.calls import Answer, Call, Mode, PanasStrategy
 from attunebench.protocol.plan import plan_conversation
 from attunebench.protocol.read import read_reply
-from attunebench.runner.settings import ModelSettings
 
 CODEBOOK = default_codebook()
+CEILING = (
+    *("emotion_f1_intensity", "binary_om_accuracy", "binary_hp_accuracy", "binary_om_accuracy_hp"),
+    *("binary_hp_accuracy_hp", "pairwise_accuracy", "panas_item_normalized", "q1_goals_f1", "q2_clarity", "q3_fit"),
+    *("q3_follow_up_f1", "four_branch", "response_similarity_human", "answered_rate"),
+)
+"""Metrics of which each kind of answer has at least one of its own."""
 
 
 def conversation(seed: int = 7, **changes: Any) -> Conversation:
@@ -73,43 +82,23 @@ def test_verbose_modes_get_reasons_and_others_none(name: str) -> None:
     assert set() == set(answers(name, conversation(), "default")["1/review"].reasoning)
 
 
+@pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("name", BASELINES)
-def test_a_baseline_judges_drafts_too(name: str) -> None:
-    talk = conversation()
-    calls = [call for call in plan_conversation(talk, "default", CODEBOOK, judges=1) if call.kind == "judge"]
-    given = replies(name, calls, talk)
-    assert 3 == len(calls)
-    assert [()] * 3 == [read_reply(call.asked, given[call.id], CODEBOOK).missing for call in calls]
-
-
-@pytest.mark.parametrize("name", BASELINES)
-def test_a_baseline_without_a_conversation_answers_all_the_same(name: str) -> None:
-    calls = plan_conversation(conversation(), "default", CODEBOOK)
-    given = replies(name, calls, None)
+def test_a_baseline_judges_and_answers_without_a_conversation_too_and_is_free(name: str, known: bool) -> None:
+    calls = plan_conversation(conversation(), "default", CODEBOOK, judges=1)
+    given = replies(name, calls, conversation() if known else None)
     assert {()} == {read_reply(call.asked, given[call.id], CODEBOOK).missing for call in calls}
+    for reply in given.values():
+        assert (0.0, None, name, "baseline") == (reply.cost, reply.usage.prompt_tokens, reply.model, reply.provider)
 
 
 @pytest.mark.parametrize("name", BASELINES)
 def test_a_baseline_answers_where_every_label_is_unknown(name: str) -> None:
     bare = conversation(prePanas=None, postPanas=None, conversationWideQuestions=None, participant_profile=None)
-    turns = tuple(
-        turn.model_copy(
-            update={
-                "tags": None,
-                "comparisons": tuple(c.model_copy(update={"winner": None}) for c in turn.comparisons),
-            }
-        )
-        for turn in bare.turns
-    )
+    unknown = {"tags": None, "comparisons": ()}
+    turns = tuple(turn.model_copy(update=unknown) for turn in bare.turns)
     given = answers(name, bare.model_copy(update={"turns": turns}))
     assert {()} == {answer.missing for answer in given.values()}
-
-
-@pytest.mark.parametrize("name", BASELINES)
-def test_a_baseline_is_known_to_be_free(name: str) -> None:
-    call = plan_conversation(conversation(), "default", CODEBOOK)[0]
-    reply = replies(name, [call], None)[call.id]
-    assert (0.0, None, name, "baseline") == (reply.cost, reply.usage.prompt_tokens, reply.model, reply.provider)
 
 
 def test_an_unknown_baseline_is_refused_with_the_names_there_are() -> None:
@@ -163,36 +152,13 @@ def test_no_change_keeps_totals_where_items_are_unknown() -> None:
     assert pytest.approx(12) == sum(items[item] for item in PANAS_ITEMS[10:])
 
 
-def test_the_oracle_gives_the_truth_of_a_turn() -> None:
-    talk = conversation()
-    given, turn = answers("oracle", talk), talk.turns[1]
-    review, hp, pairwise = given["2/review"].values, given["2/binary_hp"].values, given["2/pairwise"].values
-    observed = {j.question_id: j.observed for j in turn.judgements if j.observed in ("yes", "no")}
-    preferred = {j.question_id: j.preferred for j in turn.judgements if j.preferred in ("yes", "no")}
-    tags = [{"emotion": tag.emotion, "intensity": tag.intensity} for tag in turn.tags or ()]
-    assert tags == review["emotion_tags"]
-    assert observed == review["binary_om_assessment"] == hp["binary_om_assessment"]
-    assert preferred == review["binary_human_prediction"] == hp["binary_human_prediction"]
-    assert {str(i): c.winner for i, c in enumerate(turn.comparisons)} == pairwise["pairwise_selections"]
-    assert turn.human_edited == given["2/draft"].values["drafted_response"]
-
-
-def test_the_oracle_gives_the_truth_of_the_whole() -> None:
-    talk = conversation()
-    post = answers("oracle", talk)["0/post"].values
-    items = {item.lower(): value for item, value in post["predicted_post_panas"]["items"].items()}
-    assert talk.post_panas.items == items
-    wide = post["conversation_wide"]
-    assert talk.wide.four_branch == wide["fourBranchScores"]
-    assert (list(talk.wide.q1 or ()), talk.wide.q2) == (wide["q1_lookingFor"], wide["q2_emotionClarity"])
-    assert (talk.wide.q3, list(talk.wide.follow_up or ())) == (wide["q3_modelFit"], wide["q3_followUp_whatFeltOff"])
-
-
-def test_the_oracle_knows_the_change_of_mood() -> None:
-    talk = conversation()
-    deltas = answers("oracle", talk, panas="delta")["0/post"].values["predicted_panas_delta"]["items"]
-    before, after = talk.pre_panas.items, talk.post_panas.items
-    assert {item: after[item] - before[item] for item in before} == {k.lower(): v for k, v in deltas.items()}
+@pytest.mark.parametrize("strategy", ["absolute", "delta"])
+def test_the_oracle_scores_the_ceiling(strategy: PanasStrategy, tmp_path: Path) -> None:
+    em = ModelSettings(provider="baseline", model="oracle")
+    settings = RunSettings(em=em, output=tmp_path, limit=2, panas_strategy=strategy)
+    attunebench.run(demo_folder(), settings)
+    metrics = attunebench.score(tmp_path, demo_folder(), resamples=50)["aggregates"][0]["metrics"]
+    assert {1.0} == {metrics[name]["mean"] for name in CEILING}
 
 
 def test_the_oracle_answers_like_majority_where_it_knows_nothing() -> None:

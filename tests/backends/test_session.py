@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import importlib.util
 from base64 import b64encode
 from collections.abc import Iterator
@@ -268,35 +267,6 @@ def test_a_body_beyond_the_limit_is_not_read(fake_server: FakeServer, monkeypatc
     assert isinstance(error, TransientError)
     assert "body" == error.kind
     assert isinstance(reply, Reply)
-
-
-def test_a_large_request_is_sent_whole(fake_server: FakeServer) -> None:
-    messages = (Message("user", "x" * (3 << 20)),)
-    request = Request(CALL, messages, max_tokens=10, temperature=None, seed=None, timeout=20.0)
-
-    async def used() -> None:
-        backend = open_backend(ModelSettings(provider="local", model="m", base_url=fake_server.url))
-        await backend.complete(request)
-        await backend.aclose()
-
-    asyncio.run(used())
-    assert 3 << 20 == len(fake_server.bodies[0]["messages"][0]["content"])
-
-
-@pytest.mark.parametrize(
-    "content", [b'{"choices": []}', gzip.compress(b'{"choices": []}')[:-12]], ids=["not compressed", "cut"]
-)
-def test_compression_is_done_without_after_two_answers_that_cannot_be_unpacked(
-    content: bytes, fake_server: FakeServer
-) -> None:
-    broken = Status(200, content, {"content-encoding": "gzip"})
-    fake_server.script = lambda asked: Answer() if asked.headers["accept-encoding"] == "identity" else broken
-    first, second, third = ask(fake_server.url, times=3)
-    assert isinstance(first, TransientError)
-    assert isinstance(second, TransientError)
-    assert ("body", "body") == (first.kind, second.kind)
-    assert isinstance(third, Reply)
-    assert {"accept-encoding"} == set(third.notes)
 
 
 def test_a_compressed_answer_is_read(fake_server: FakeServer) -> None:

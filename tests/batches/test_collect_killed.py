@@ -47,6 +47,7 @@ def answers(planning: Planning, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments_nothing_is_lost_or_doubled(answers: Path, tmp_path: Path) -> None:
     chance, results = random.Random(11), tmp_path / "results"
     for _ in range(6):

@@ -67,11 +67,6 @@ def test_all_answers_make_all_results(requests: list[dict[str, Any]], tmp_path: 
     assert CONVERSATIONS == len(results_of(tmp_path / "results"))
 
 
-def test_a_part_of_the_answers_makes_a_part_of_the_results(requests: list[dict[str, Any]], tmp_path: Path) -> None:
-    summary = collect(tmp_path, list(map(openai_line, requests[:PER_CONVERSATION])))
-    assert (1, [{"m": PER_CONVERSATION}]) == (summary.written, [left.requests for left in summary.left])
-
-
 @pytest.fixture(scope="module")
 def planned(talks: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a plan, and nothing answered."""
@@ -229,14 +224,6 @@ def test_odd_lines_are_counted_and_keep_nobody_up(requests: list[dict[str, Any]]
         collected.foreign,
         collected.asking,
     )
-
-
-def test_a_huge_line_is_passed_over(
-    requests: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("attunebench.batches.records.LONGEST", 100_000)
-    collected = collect(tmp_path, [b"[" + b"1," * 500_000 + b"1]\n", openai_line(requests[0])]).collected
-    assert (2, 1, 1) == (collected.lines, collected.unreadable, collected.kept)
 
 
 def test_a_damaged_row_costs_its_own_answer_alone(requests: list[dict[str, Any]], tmp_path: Path) -> None:
@@ -402,36 +389,25 @@ def test_a_limit_that_a_server_names_is_kept_for_that_request(
     assert (200, {4096}) == (limits[0], set(limits[1:]))
 
 
-def said_of_the_first(requests: list[dict[str, Any]], folder: Path, body: Any, status: int) -> CollectSummary:
-    """The first request's line says this, all others are answered."""
-    return collect(folder, [openai_line(requests[0], body, status=status), *map(openai_line, requests[1:])])
-
-
 @pytest.mark.parametrize(
-    ("body", "status", "refused"),
+    ("message", "status", "later", "stopped"),
     [
-        ({"error": {"message": "Content Exists Risk"}}, 400, 1),
-        ({"error": {"message": "Range of input length: [1, 6144]"}}, 400, 0),
+        ("The gateway dislikes this", 422, 1, 0),
+        ("Insufficient balance (1008)", 422, 0, 1),
+        ("Rate limit: 3 / min", 429, 1, 0),
     ],
 )
-def test_moderation_and_length_are_final(
-    requests: list[dict[str, Any]], tmp_path: Path, body: Any, status: int, refused: int
-) -> None:
-    summary = said_of_the_first(requests, tmp_path, body, status)
-    assert (CONVERSATIONS, True) == (summary.written, summary.done)
-    assert refused == sum(result["calls"]["refused"] for result in results_of(tmp_path / "results").values())
-
-
-@pytest.mark.parametrize(
-    ("message", "later", "stopped"),
-    [("The gateway dislikes this", 1, 0), ("Insufficient balance (1008)", 0, 1), ("Rate limit: 3 / min", 1, 0)],
-)
 def test_a_rejected_request_is_asked_again_as_it_is_and_money_is_named(
-    requests: list[dict[str, Any]], planning: Planning, tmp_path: Path, message: str, later: int, stopped: int
+    requests: list[dict[str, Any]],
+    planning: Planning,
+    tmp_path: Path,
+    message: str,
+    status: int,
+    later: int,
+    stopped: int,
 ) -> None:
-    status = 429 if "Rate" in message else 422
-    summary = said_of_the_first(requests, tmp_path, {"error": {"message": message}}, status)
-    collected = summary.collected
+    rejected = openai_line(requests[0], {"error": {"message": message}}, status=status)
+    collected = (summary := collect(tmp_path, [rejected, *map(openai_line, requests[1:])])).collected
     assert (later, stopped, 0) == (collected.later.total(), collected.stopped.total(), collected.adapted)
     assert CONVERSATIONS - 1 == summary.written
     planning()

@@ -153,8 +153,3 @@ def test_an_address_that_is_none_is_told_before_anything_is_made(planning: Plann
     with pytest.raises(ConfigurationError):
         planning(url="not an address")
     assert not (tmp_path / "results").exists()
-
-
-def test_a_judge_that_is_named_twice_is_told(planning: Planning) -> None:
-    with pytest.raises(UsageError, match="given twice"):
-        planning(judges=["j", "j"])

@@ -197,28 +197,11 @@ def test_a_limit_that_the_server_names_becomes_the_requests_own() -> None:
     assert 200 == found.ceiling
 
 
-def test_bare_words_of_an_engine_are_no_reason_to_ask_otherwise() -> None:
-    assert isinstance(said(vllm_line(REQUEST, status=400, error="CUDA error")), TransientError)
-
-
-def test_a_line_of_a_request_file_is_known_as_one() -> None:
-    read = read_line(json.dumps(REQUEST).encode())
-    assert read is not None
-    assert read.outcome is None
-
-
 def test_a_row_of_a_table_is_no_answer() -> None:
     """Tables lie in the results folder, and that may be collected as a whole."""
     read = read_line(json.dumps(ROW).encode())
     assert read is not None
     assert read.outcome is None
-
-
-@pytest.mark.parametrize("name", ["OpenAI", "vLLM", "Ray, all columns"])
-def test_an_answer_is_not_taken_for_a_request(name: str) -> None:
-    read = read_line(json.dumps(SHAPES[name]).encode())
-    assert read is not None
-    assert read.outcome is not None
 
 
 def test_a_row_is_written_as_it_was_read() -> None:

@@ -26,7 +26,7 @@ from attunebench.batches.service import (
     read_batch,
 )
 from attunebench.errors import UNBILLED, AttuneBenchError, ConfigurationError, TransientError
-from attunebench.selftest.server import Broken, Raw, Status
+from attunebench.selftest.server import Broken, Status
 
 ENDPOINT = Endpoint("local", "fake-model", "http://127.0.0.1:9/v1", SecretStr(KEY), "--api-key")
 Act = Callable[[Service], Awaitable[Any]]
@@ -74,16 +74,6 @@ def failing(behaviour: Any, act: str) -> AttuneBenchError:
 def test_key_and_money_are_for_the_user_to_mend(act: str, status: int) -> None:
     error = failing(Status(status, {"error": {"message": f"no, {KEY}"}}), act)
     assert isinstance(error, ConfigurationError)
-
-
-@pytest.mark.parametrize("act", ACTS)
-@pytest.mark.parametrize(
-    "behaviour", [Status(500, {}), Status(503, "<html>busy</html>"), Raw(b""), Raw(b"HTTP/1.1 200 OK\r\n\r\n"[:9])]
-)
-def test_trouble_may_heal(act: str, behaviour: Any) -> None:
-    error = failing(behaviour, act)
-    assert isinstance(error, TransientError)
-    assert error.kind not in UNBILLED
 
 
 @pytest.mark.parametrize("act", ACTS)

@@ -54,7 +54,7 @@ def in_odd_forms(asked: Asked) -> Said:
     )[len(asked.prompt) % 7]
 
 
-@pytest.mark.parametrize("says", [varied, at_first_unusable, refusing_schemas, in_odd_forms])
+@pytest.mark.parametrize("says", [at_first_unusable, refusing_schemas, in_odd_forms])
 def test_results_are_those_of_a_live_run(data: Path, tmp_path: Path, says: Any) -> None:
     """In two modes, with two judges; with reasks; with a parameter that the model does not take."""
     with BatchServer(says=says) as server:

@@ -26,7 +26,7 @@ FIRST = Submission(
     at="2026-01-01T00:00:00+00:00",
 )
 SECOND = replace(FIRST, part=2, start=5, stop=9)
-LINES = 100
+LINES = 30
 
 
 @pytest.fixture
@@ -85,10 +85,10 @@ def add_lines(folder: Path, who: str) -> None:
 
 def test_processes_of_several_models_lose_none_of_each_other_s_lines(ledger: Ledger, tmp_path: Path) -> None:
     spawn = multiprocessing.get_context("spawn")
-    processes = [spawn.Process(target=add_lines, args=(tmp_path, who)) for who in "abc"]
+    processes = [spawn.Process(target=add_lines, args=(tmp_path, who)) for who in "ab"]
     for each in processes:
         each.start()
     for each in processes:
         each.join()
     marks = [json.loads(line)["mark"] for line in ledger.path.read_bytes().splitlines()]
-    assert sorted(f"{who}{number}.1" for who in "abc" for number in range(LINES)) == sorted(marks)
+    assert sorted(f"{who}{number}.1" for who in "ab" for number in range(LINES)) == sorted(marks)

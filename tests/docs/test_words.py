@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 NOT_OURS = re.compile(
     r"\b(?:(?:the|whole|longer|those|many|how many) talks?|foresee[ns]?|foretold|told apart|by lot|mended|reasks?|"
@@ -35,6 +33,10 @@ def texts(path: Path) -> Iterator[str]:
             yield re.sub(r"`[^`]*`|--[a-z-]+", "", node.value)
 
 
-@pytest.mark.parametrize("path", sorted(CHECKED), ids=lambda path: str(path.relative_to(ROOT)))
-def test_sentences_use_the_words_of_the_field(path: Path) -> None:
-    assert [] == [found.group() for text in texts(path) if " " in text and (found := NOT_OURS.search(text))]
+def test_sentences_use_the_words_of_the_field() -> None:
+    # Most files hold none of these words anywhere, also across the lines of a string, and need no closer look.
+    suspects = [path for path in CHECKED if NOT_OURS.search(re.sub(r"""["']\s*f?["']""", "", path.read_text("utf-8")))]
+    found = [
+        (path, word) for path in suspects for text in texts(path) if " " in text for word in NOT_OURS.findall(text)
+    ]
+    assert [] == found

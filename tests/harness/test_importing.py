@@ -42,20 +42,6 @@ def test_a_result_is_a_file_as_a_run_would_name_it(tmp_path):
     assert (1, 0, {}) == (done.written, done.same, done.failed)
 
 
-def test_epochs_are_files_of_their_own(tmp_path):
-    done = imported(tmp_path, Source("log", [result(epoch=1), result(epoch=2), result()]))
-    assert 3 == done.written == len(files(tmp_path))
-    assert 2 == sum("_epoch" in name for name in files(tmp_path))
-
-
-def test_the_same_again_is_left(tmp_path):
-    imported(tmp_path, Source("log", [result()]))
-    before = (tmp_path / files(tmp_path)[0]).stat().st_mtime_ns
-    done = imported(tmp_path, Source("log", [result()]), Source("copy of it", [result()]))
-    assert (0, 2) == (done.written, done.same)
-    assert before == (tmp_path / files(tmp_path)[0]).stat().st_mtime_ns
-
-
 def test_other_answers_are_refused_and_nothing_of_that_log_is_written(tmp_path):
     imported(tmp_path, Source("log", [result(1)]))
     text = (tmp_path / files(tmp_path)[0]).read_text()

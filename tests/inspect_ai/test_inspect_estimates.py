@@ -32,17 +32,6 @@ def shown(*samples, **choices):
     return summary(**choices)(list(samples))
 
 
-def test_a_mean_is_over_conversations_and_its_error_is_sd_over_root_n():
-    rows = shown(sample("a", 0.2), sample("b", 0.4), sample("c", 0.9))
-    assert (0.5, 3) == (rows["emotion_va"], rows["emotion_va_n"])
-    assert pytest.approx(math.sqrt(0.13) / math.sqrt(3)) == rows["emotion_va_stderr"]
-
-
-def test_epochs_are_averaged_before_conversations():
-    rows = shown(sample("a", 0.0), sample("a", 0.4), sample("b", 0.8))
-    assert (pytest.approx(0.5), 2) == (rows["emotion_va"], rows["emotion_va_n"])
-
-
 def test_what_is_undefined_in_one_epoch_is_left_out_of_that_conversation_alone():
     assert pytest.approx(0.6) == shown(sample("a", NAN), sample("a", 0.4), sample("b", 0.8))["emotion_va"]
 
@@ -77,18 +66,6 @@ def test_counts_that_are_unknown_are_left_out_of_a_rate():
     assert (0.5, 1) == (rows["answered_rate"], rows["answered_rate_n"])
 
 
-def test_participants_with_several_conversations_are_one_cluster():
-    values = [sample("a", 0.0, "p"), sample("b", 0.0, "p"), sample("c", 1.0, "q"), sample("d", 1.0, "q")]
-    clustered = shown(*values, cluster="participant")["emotion_va_stderr"]
-    assert pytest.approx(0.5 / math.sqrt(2)) == clustered
-    assert shown(*values)["emotion_va_stderr"] < clustered
-
-
 def test_participants_without_a_name_are_not_one_person():
     rows = shown(sample("a", 0.0), sample("b", 0.5), sample("c", 1.0), cluster="participant")
     assert pytest.approx(math.sqrt(0.5) / 3) == rows["emotion_va_stderr"]
-
-
-def test_modes_are_apart():
-    rows = shown(sample("a", 0.2), sample("b", 0.4, mode="verbose"))
-    assert (0.2, 0.4) == (rows["default.emotion_va"], rows["verbose.emotion_va"])

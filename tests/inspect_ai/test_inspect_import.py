@@ -165,18 +165,6 @@ def test_what_inspect_writes_beside_a_sets_logs_is_nothing_wrong(evaluated, talk
     assert (0, 0) == (found.exit_code, found.output.count("Passed over"))
 
 
-def test_a_log_with_other_answers_keeps_no_other_log_out(evaluated, talks, tmp_path):
-    """Whichever of the two comes first is taken; the third log is of another model."""
-    evaluated("baseline/lexicon", {"limit": 1}, conversations=str(talks))
-    evaluated("baseline/lexicon", {"limit": 1}, conversations=str(talks), max_reasks=0)
-    evaluated("baseline/oracle", {"limit": 1}, conversations=str(talks))
-    found = run(tmp_path / "logs", "-o", tmp_path / "out")
-    assert 1 == found.exit_code
-    assert 1 == found.output.count("never replaced")
-    assert {"lexicon", "oracle"} == {result["em_model"] for result in results(tmp_path / "out").values()}
-    assert "2 results written" in found.output
-
-
 @pytest.mark.parametrize(
     "content", [b"", b"PK\x03\x04cut", b'{"version": 2', b'{"version": 2, "eval": {}}', b"\0" * 99]
 )

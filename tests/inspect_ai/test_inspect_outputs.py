@@ -26,13 +26,33 @@ def read(made):
     return read_output(made, structured="text")
 
 
-def test_a_stop_at_the_limit_is_a_cut():
-    assert "length" == read(output(stop="max_tokens")).finish_reason
+FULL = model.ModelUsage(input_tokens=10, output_tokens=7)
+CACHED = model.ModelUsage(
+    input_tokens=10, output_tokens=7, input_tokens_cache_read=4, input_tokens_cache_write=1, reasoning_tokens=3
+)
 
 
-def test_a_refusal_is_the_models_own_answer():
-    reply = read(output("I cannot.", stop="content_filter"))
-    assert ("I cannot.", "content_filter") == (reply.refusal, reply.finish_reason)
+@pytest.mark.parametrize(
+    ("made", "read_as"),
+    [
+        pytest.param(output(stop="max_tokens"), {"finish_reason": "length"}, id="a stop at the limit is a cut"),
+        pytest.param(
+            output("I cannot.", stop="content_filter"),
+            {"refusal": "I cannot.", "finish_reason": "content_filter"},
+            id="a refusal is the model's own answer",
+        ),
+        pytest.param(output("", error="flagged"), {"refusal": "flagged"}, id="moderation is a refusal without words"),
+        pytest.param(output(""), {"text": None, "refusal": None}, id="silence is an answer of nothing"),
+        pytest.param(
+            output('{"a":', stop="model_length", usage=FULL), {"finish_reason": "length"}, id="a full context cuts"
+        ),
+        pytest.param(output(usage=CACHED), {"usage": Usage(15, 4, 7, 3)}, id="tokens from a cache are the prompt's"),
+        pytest.param(output(), {"usage": Usage(), "cost": None}, id="no usage is unknown"),
+    ],
+)
+def test_an_output_is_read_as_the_live_path_reads_a_reply(made, read_as):
+    reply = read(made)
+    assert read_as == {name: getattr(reply, name) for name in read_as}
 
 
 def test_a_refusal_in_a_field_of_its_own_is_one_though_the_model_stopped_of_itself():
@@ -41,40 +61,14 @@ def test_a_refusal_in_a_field_of_its_own_is_one_though_the_model_stopped_of_itse
     assert ("I cannot.", "stop") == (read(made).refusal, read(made).finish_reason)
 
 
-def test_a_moderation_error_is_a_refusal_though_nothing_was_said():
-    assert "flagged" == read(output("", error="flagged")).refusal
-
-
-def test_silence_is_an_answer_of_nothing():
-    reply = read(output(""))
-    assert (None, None) == (reply.text, reply.refusal)
-
-
 def test_a_prompt_that_is_too_long_can_never_be_answered():
     with pytest.raises(ItemError, match="maximum context"):
         read(output("maximum context length is 4096", stop="model_length"))
 
 
-def test_a_reply_that_filled_the_context_is_a_cut_reply():
-    usage = model.ModelUsage(input_tokens=10, output_tokens=7)
-    assert "length" == read(output('{"a":', stop="model_length", usage=usage)).finish_reason
-
-
 def test_no_choice_at_all_is_the_lines_trouble():
     with pytest.raises(TransientError):
         read(model.ModelOutput(model="m", choices=[]))
-
-
-def test_tokens_from_a_cache_are_among_the_prompts():
-    usage = model.ModelUsage(
-        input_tokens=10, output_tokens=7, input_tokens_cache_read=4, input_tokens_cache_write=1, reasoning_tokens=3
-    )
-    assert Usage(15, 4, 7, 3) == read(output(usage=usage)).usage
-
-
-def test_no_usage_is_unknown_and_no_cost_is_none():
-    reply = read(output())
-    assert (Usage(), None) == (reply.usage, reply.cost)
 
 
 def test_thoughts_are_kept_beside_the_answer_and_never_in_it():

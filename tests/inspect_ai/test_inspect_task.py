@@ -286,16 +286,17 @@ class StatusError(Exception):
         self.status_code = status
 
 
-def test_a_refused_key_is_met_once_and_not_by_every_sample(evaluated, talks):
+@pytest.mark.parametrize(("status", "message"), [(401, "bad key"), (429, "Insufficient balance, please recharge")])
+def test_a_refused_key_and_spent_money_are_met_once_and_not_by_every_sample(evaluated, talks, status, message):
     asked = []
 
     def refused(prompt):
         asked.append(prompt)
-        raise StatusError(401, "bad key")
+        raise StatusError(status, message)
 
     log = evaluated(mock(refused), {"max_samples": 1}, conversations=str(talks))
     assert ("error", 4) == (log.status, len([sample for sample in log.samples if sample.error]))
-    assert 3 == len([sample for sample in log.samples if "was not asked" in sample.error.message])
+    assert 3 == len([sample for sample in log.samples if "was not called" in sample.error.message])
     assert len(asked) <= 5
 
 
@@ -335,17 +336,6 @@ def test_a_rejection_without_a_reason_leaves_its_sample_unscored_and_no_other(ev
     log = evaluated(mock(answer), of_inspect, conversations=str(talks), max_reasks=0)
     assert 1 == len([sample for sample in log.samples if sample.error])
     assert 2 == asked.count(asked[0])
-
-
-def test_no_money_is_met_once_in_any_words(evaluated, talks):
-    asked = []
-
-    def answer(prompt):
-        asked.append(prompt)
-        raise StatusError(429, "Insufficient balance, please recharge")
-
-    log = evaluated(mock(answer), {"max_samples": 1}, conversations=str(talks))
-    assert 3 == len([sample for sample in log.samples if "was not asked" in sample.error.message])
 
 
 SCHEMAS = []

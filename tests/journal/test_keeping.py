@@ -76,12 +76,6 @@ def test_the_first_reply_to_a_request_stands(tmp_path: Path) -> None:
     assert first == found(tmp_path, first)
 
 
-def test_what_is_not_there_is_not_found(tmp_path: Path) -> None:
-    assert found(tmp_path, an_entry()) is None
-    keep(tmp_path, an_entry(1))
-    assert found(tmp_path, an_entry(2)) is None
-
-
 def test_a_closed_journal_leaves_one_file_and_its_lock(tmp_path: Path) -> None:
     keep(tmp_path, an_entry())
     assert ["_calls.sqlite3"] == [path.name for path in tmp_path.iterdir() if not path.name.startswith(".")]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import errno
-import os
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from factory import write_conversations
@@ -43,7 +42,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def without_locks(library: Path, folder: Path, error: int) -> dict[str, str]:
-    return {**os.environ, "LD_PRELOAD": str(library), "NOLOCK_DIR": str(folder), "NOLOCK_ERRNO": str(error)}
+    return {"LD_PRELOAD": str(library), "NOLOCK_DIR": str(folder), "NOLOCK_ERRNO": str(error)}
 
 
 @pytest.fixture(params=["ENOSYS", "ENOLCK"])
@@ -52,26 +51,9 @@ def environment(request: pytest.FixtureRequest, library: Path, tmp_path: Path) -
 
 
 @pytest.fixture
-def lock(environment: dict[str, str], tmp_path: Path) -> Iterator[Lock]:
-    """`lock(then)`: a process that takes the lock, says how that went and then does so; ended after the test."""
-    started: list[subprocess.Popen[str]] = []
-
-    def begin(then: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-c", LOCKING.format(then=then), str(tmp_path / "x.lock")],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
-        started.append(process)
-        return process
-
-    yield begin
-    for process in started:
-        process.kill()
-        process.communicate()
+def lock(process: Lock, environment: dict[str, str], tmp_path: Path) -> Lock:
+    """`lock(then)`: a process that takes the lock, says how that went and then does so."""
+    return lambda then: process("-c", LOCKING.format(then=then), tmp_path / "x.lock", **environment)
 
 
 def said(process: subprocess.Popen[str]) -> str:
@@ -99,30 +81,26 @@ def test_a_dead_owner_is_noticed_each_time(lock: Lock) -> None:
 
 @pytest.mark.slow
 def test_a_run_that_was_killed_goes_on_and_one_that_lives_is_not_disturbed(
-    library: Path, tmp_path: Path, fake_server: FakeServer
+    process: Lock, library: Path, tmp_path: Path, fake_server: FakeServer
 ) -> None:
     data = write_conversations(tmp_path / "data", 1, seed=3, turns=1)
-    words = ["run", "local", "m", str(data), "--base-url", fake_server.url, "-o", "results"]
-    options: dict[str, Any] = {
-        "cwd": tmp_path,
-        "env": without_locks(library, tmp_path / "results", errno.ENOLCK),
-        "stderr": subprocess.PIPE,
-        "text": True,
-    }
-    command = [sys.executable, "-m", "attunebench.cli.main", *words]
+    words = ("-m", "attunebench.cli.main", "run", "local", "m", data, "--base-url", fake_server.url, "-o", "results")
+    start = partial(process, *words, **without_locks(library, tmp_path / "results", errno.ENOLCK))
     # 2 of 5 calls are answered, after the price list.
     fake_server.script = lambda asked: Answer() if asked.number < 3 else Hang()
-    first = subprocess.Popen(command, **options)
+    first = start()
     while len(fake_server.bodies) < 5:
         assert first.poll() is None
         time.sleep(0.05)
-    second = subprocess.run(command, check=False, **options)
-    assert (2, True) == (second.returncode, f"pid {first.pid}" in second.stderr), second.stderr
+    second = start()
+    err = second.communicate(timeout=60)[1]
+    assert (2, True) == (second.returncode, f"pid {first.pid}" in err), err
     first.kill()
     first.communicate()
     fake_server.script = None
-    third = subprocess.run(command, check=False, **options)
-    assert (0, False) == (third.returncode, "Warning" in third.stderr), third.stderr
+    third = start()
+    err = third.communicate(timeout=60)[1]
+    assert (0, False) == (third.returncode, "Warning" in err), err
     assert 5 + 3 == len(fake_server.bodies)
     assert not list((tmp_path / "results").glob(".*owner*"))
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,28 +19,10 @@ Start = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture
-def start() -> Iterator[Start]:
-    """`start(script or code, *words)`: a Python process whose stdout is read here; all are ended after the test."""
-    started: list[subprocess.Popen[str]] = []
-
-    def begin(code: str | Path, *words: str | Path) -> subprocess.Popen[str]:
-        what = [str(code)] if isinstance(code, Path) else ["-c", code]
-        env = {**os.environ, "PYTHONPATH": str(KEEPER.parent)}
-        process = subprocess.Popen(
-            [sys.executable, *what, *map(str, words)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=env,
-        )
-        started.append(process)
-        return process
-
-    yield begin
-    for process in started:
-        process.kill()
-        process.communicate()
+def start(process: Start) -> Start:
+    """`start(script or code, *words)`: a Python process that finds the support of these tests."""
+    path = str(KEEPER.parent)
+    return lambda code, *words: process(*([] if isinstance(code, Path) else ["-c"]), code, *words, PYTHONPATH=path)
 
 
 def lines_until(process: subprocess.Popen[str], last: str) -> list[str]:

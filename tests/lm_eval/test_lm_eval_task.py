@@ -135,14 +135,6 @@ def test_repeats_are_epochs_and_a_conversation_counts_once(evaluate, tmp_path):
     assert_shown(scores, results)
 
 
-def test_results_in_the_log_are_result_files(evaluate, tmp_path):
-    replies = baseline_replies("random", damaged=True)
-    results = evaluate(Scripted(replies), metadata={"pretrained": "some/model"}, limit=5)
-    scores = attunebench.score(result_files(results, tmp_path / "results"), demo_folder())
-    assert ("lm-eval", "some/model") == (scores["aggregates"][0]["provider"], scores["aggregates"][0]["em_model"])
-    assert_shown(scores["aggregates"][0], results)
-
-
 def test_the_tag_runs_every_mode(evaluate):
     replies = {}
     for mode in ("default", "verbose", "omniscient", "verbose_omniscient"):

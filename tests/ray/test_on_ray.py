@@ -6,10 +6,9 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -89,27 +88,10 @@ def go(cluster: str, data: Path, settings: Make) -> Go:
 
 
 @pytest.fixture
-def start(server: FakeServer, data: Path, tmp_path: Path) -> Iterator[Start]:
-    """`start(*options, RAY_ADDRESS=…)`: the command as a process; what still runs after the test is ended."""
-    started: list[subprocess.Popen[str]] = []
-
-    def begin(*options: str, **environment: str) -> subprocess.Popen[str]:
-        words = ["run", "local", "m", str(data), "--base-url", server.url, "--api-key", KEY, "--executor", "ray"]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "attunebench.cli.main", *words, "--concurrency", str(AT_ONCE), *options],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "NO_COLOR": "1", **environment},
-        )
-        started.append(process)
-        return process
-
-    yield begin
-    for process in started:
-        process.kill()
-        process.communicate()
+def start(process: Start, server: FakeServer, data: Path) -> Start:
+    """`start(*options, RAY_ADDRESS=…)`: the command as a process."""
+    words = ("-m", "attunebench.cli.main", "run", "local", "m", data, "--base-url", server.url, "--api-key", KEY)
+    return partial(process, *words, "--executor", "ray", "--concurrency", AT_ONCE)
 
 
 def worker_pids() -> list[int]:

@@ -15,7 +15,6 @@ from attunebench.protocol.calls import Answer, Call, Mode, PanasStrategy, Record
 from attunebench.protocol.plan import plan_conversation
 from attunebench.protocol.read import expected_items
 from attunebench.results.assemble import assemble
-from attunebench.results.votes import with_votes
 
 CODEBOOK = default_codebook()
 FACTS = {
@@ -214,26 +213,6 @@ def test_votes_stand_by_judge_and_the_first_judges_flat() -> None:
     said_nothing, answered = {}, {"B1": "yes", "B13": "yes"}
     assert {"judge-one": said_nothing, "judge-two": answered} == turn["em_draft_binary_assessment_by_model"]
     assert {} == turn["em_draft_binary_assessment"]
-
-
-def test_an_owed_vote_leaves_the_result_whole() -> None:
-    found = records(TALK)
-    del found[f"{ID}/1/judge/0"]
-    result = assemble(TALK, "default", found, FACTS)
-    assert ["judge-one", "judge-two"] == result["judge_models"]
-    assert ["judge-two"] == list(result["turns"][0]["em_draft_judge_scores_by_model"])
-
-
-def test_a_judge_can_be_added_to_a_finished_result() -> None:
-    both = assemble(TALK, "default", records(TALK), FACTS)
-    one = assemble(
-        TALK,
-        "default",
-        {k: r for k, r in records(TALK).items() if r.call.judge != 1},
-        {**FACTS, "judge_models": ["judge-one"]},
-    )
-    votes = [record for record in records(TALK).values() if record.call.judge == 1]
-    assert both == with_votes(one, votes, FACTS["judge_models"])
 
 
 def test_a_predicted_change_is_kept_beside_the_state_it_leads_to() -> None:

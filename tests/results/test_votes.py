@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from attunebench.results.folder import NoResult, read_content
 from attunebench.results.parsing import parse_result
 from attunebench.results.votes import (
     check_editable,
-    drafts_of,
     judges_of,
     kept_votes,
     view_of,
@@ -58,33 +56,6 @@ def vote(turn: int, judge: int = 0, rating: int | None = 3, **values: Any) -> Re
     return Record(call, Answer(given, (), "answered"), usage=Usage(prompt_tokens=5), cost=0.25, **values)
 
 
-def test_a_new_vote_stands_beside_the_older_ones_and_turns_without_one_stay_as_they_are() -> None:
-    result = with_votes(OURS, [vote(1, judge=1)], ("one", "two"))
-    turn, other = result["turns"]
-    assert other == OURS["turns"][1]
-    assert ["one", "two"] == result["judge_models"]
-    assert {"one": {"helpfulness": 1}, "two": dict.fromkeys(RATINGS, 3)} == turn["em_draft_judge_scores_by_model"]
-    assert {"one": "quality", "two": "quality"} == turn["em_draft_judge_scale_by_model"]
-    assert {"helpfulness": 1} == turn["em_draft_judge_scores"]
-    assert (15, 0.75) == (result["judge_usage"]["prompt_tokens"], result["judge_api_cost"])
-
-
-def test_the_first_judges_new_vote_stands_in_the_fields_of_a_single_judge_too() -> None:
-    turn = with_votes(OURS, [vote(1)], ("one",))["turns"][0]
-    assert dict.fromkeys(RATINGS, 3) == turn["em_draft_judge_scores"] == turn["em_draft_judge_scores_by_model"]["one"]
-    assert {"B1": "no"} == turn["em_draft_binary_assessment"]
-
-
-def test_the_vote_of_a_single_unnamed_judge_is_kept_under_a_name() -> None:
-    before = copy.deepcopy(THEIRS)
-    result = with_votes(THEIRS, [vote(1)], ("new",))
-    assert before == THEIRS
-    assert ["unknown", "new"] == result["judge_models"]
-    assert {"overall_score": 6, "comment": "fine"} == result["turns"][0]["em_draft_judge_scores_by_model"]["unknown"]
-    assert THEIRS["turns"][0]["em_draft_judge_scores"] == result["turns"][0]["em_draft_judge_scores"]
-    assert THEIRS["turns"][1:] == result["turns"][1:]
-
-
 def test_a_vote_of_nothing_counts_as_cast_and_takes_the_place_of_an_older_one_unless_that_is_spared() -> None:
     empty = [vote(1, rating=None)]
     assert not votes_in(with_votes(OURS, empty, ("one",)))[1]["one"]
@@ -114,10 +85,6 @@ def test_a_view_knows_which_turns_have_a_draft_and_a_vote_and_on_which_scale() -
 
 def test_a_vote_without_a_scale_is_on_the_older_one() -> None:
     assert ["relative"] == [votes["unknown"].scale for votes in votes_in(THEIRS).values() if votes]
-
-
-def test_drafts_go_by_the_number_of_their_turn() -> None:
-    assert {1: "Draft 1", 2: "Draft 2"} == drafts_of(THEIRS) == drafts_of(OURS)
 
 
 def test_judges_are_those_that_are_named_or_else_those_that_voted() -> None:

@@ -23,7 +23,7 @@ from attunebench.protocol.plan import plan_conversation
 from attunebench.runner import RunSummary
 from attunebench.runner.budget import Budget
 from attunebench.runner.job import Job, Rules
-from attunebench.selftest.server import Answer, Asked, Behaviour, FakeServer
+from attunebench.selftest.server import FakeServer
 
 TALK = parsed(small_file())
 CALLS = {call.kind: call for call in plan_conversation(TALK, "default", default_codebook())}
@@ -47,13 +47,6 @@ def ask(*behaviours: Reply | Exception, **settings: Any) -> tuple[Record, list[R
     return job.records[CALLS["pairwise"].id], requests, budget
 
 
-def test_a_reply_that_the_larger_limit_cuts_too_is_not_asked_for_again() -> None:
-    cut = Reply('{"pairwise_selections": {"0": "A", "1', finish_reason="length")
-    record, requests, _ = ask(cut, cut, cut, max_reasks=2)
-    assert [100, 400] == [request.max_tokens for request in requests]
-    assert "truncated" == record.answer.outcome
-
-
 def test_retries_and_reasks_are_told_apart_and_all_requests_are_counted() -> None:
     record, requests, _ = ask(TransientError("busy"), Reply(HALF), Reply(WHOLE))
     assert (3, 1, 3) == (record.requests, record.reasks, len(requests))
@@ -68,16 +61,6 @@ def test_a_reply_that_is_asked_for_again_is_wasted_and_a_lost_request_is_counted
 def test_a_cost_with_an_unknown_part_is_unknown(costs: tuple[float | None, float | None], total: float | None) -> None:
     record, _, _ = ask(Reply(HALF, cost=costs[0]), Reply(WHOLE, cost=costs[1]))
     assert total == record.cost
-
-
-def test_a_reask_is_no_retry(run: Callable[..., RunSummary], server: FakeServer) -> None:
-    def halved(asked: Asked) -> Behaviour:
-        first = "pairwise_selections" in asked.prompt and "An earlier answer" not in asked.prompt
-        return Answer(HALF) if first else Answer()
-
-    server.script = halved
-    summary = run(limit=1)
-    assert (3, 0) == (summary.reasks, summary.retries)
 
 
 def test_a_draft_is_judged_before_what_is_not_in_the_line_yet(

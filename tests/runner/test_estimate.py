@@ -87,8 +87,3 @@ def test_each_judge_is_paid_by_its_own_price(tmp_path: Path) -> None:
 @pytest.mark.parametrize("prices", [(None, REPLIES), (REPLIES, None), (REPLIES,), ()])
 def test_one_unknown_price_makes_the_whole_unknown(tmp_path: Path, prices: tuple[Prices | None, ...]) -> None:
     assert estimate(tmp_path / "results", judges=1).price(prices, 4096) is None
-
-
-def test_nothing_is_made_on_disk(tmp_path: Path) -> None:
-    estimate(tmp_path / "results")
-    assert [] == list(tmp_path.iterdir())

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,9 @@ from attunebench.selftest.server import Answer, Asked, Behaviour, FakeServer
 
 TURNS, CONVERSATIONS, AT_ONCE = 3, 4, 4
 PER_CONVERSATION = 4 * TURNS + 1
+
+
+Start = Callable[..., "subprocess.Popen[str]"]
 
 
 class Gate:
@@ -49,27 +51,22 @@ def data(tmp_path: Path) -> Path:
     return write_conversations(tmp_path / "data", CONVERSATIONS, seed=5, turns=TURNS)
 
 
-def start(server: FakeServer, data: Path, folder: Path) -> subprocess.Popen[str]:
-    words = ["run", "local", "m", str(data), "--base-url", server.url, "-o", "results", "--concurrency", str(AT_ONCE)]
-    return subprocess.Popen(
-        [sys.executable, "-m", "attunebench.cli.main", *words],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "NO_COLOR": "1"},
-    )
+@pytest.fixture
+def start(process: Start, server: FakeServer, data: Path) -> Start:
+    """`start()`: the run as a process of its own."""
+    words = ("-m", "attunebench.cli.main", "run", "local", "m", data, "--base-url", server.url, "-o", "results")
+    return partial(process, *words, "--concurrency", AT_ONCE)
 
 
 def written(folder: Path) -> dict[str, Any]:
     return {path.name: json.loads(path.read_text()) for path in (folder / "results").glob("[!_.]*.json")}
 
 
-def stopped(server: FakeServer, data: Path, folder: Path, how: signal.Signals, free: int) -> tuple[int, str]:
+def stopped(server: FakeServer, start: Start, how: signal.Signals, free: int) -> tuple[int, str]:
     """Exit status and stderr of a run that got the signal once `free` requests were answered and more were waiting."""
     gate = Gate(free)
     server.script = gate
-    process = start(server, data, folder)
+    process = start()
     assert gate.held.wait(60)
     process.send_signal(how)
     _, err = process.communicate(timeout=60)
@@ -89,9 +86,9 @@ def go_on(server: FakeServer, data: Path, folder: Path) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_run_that_was_stopped_goes_on_with_the_missing_calls(
-    server: FakeServer, data: Path, tmp_path: Path, how: signal.Signals
+    server: FakeServer, start: Start, data: Path, tmp_path: Path, how: signal.Signals
 ) -> None:
-    status, err = stopped(server, data, tmp_path, how, free=2 * PER_CONVERSATION)
+    status, err = stopped(server, start, how, free=2 * PER_CONVERSATION)
     if how is signal.SIGINT:
         assert (130, True) == (status, "Go on with: attune-bench run local m" in err)
     assert "Traceback" not in err
@@ -108,12 +105,12 @@ def test_a_run_that_was_stopped_goes_on_with_the_missing_calls(
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP])
 def test_who_is_asked_to_end_keeps_what_is_under_way(
-    server: FakeServer, data: Path, tmp_path: Path, how: signal.Signals
+    server: FakeServer, start: Start, data: Path, tmp_path: Path, how: signal.Signals
 ) -> None:
     gate = Gate(PER_CONVERSATION)
     server.script = gate
     inherited = signal.signal(how, signal.SIG_DFL)  # the tests themselves may run under nohup
-    process = start(server, data, tmp_path)
+    process = start()
     signal.signal(how, inherited)
     assert gate.held.wait(60)
     for _ in range(2):  # as shells and supervisors do
@@ -128,10 +125,10 @@ def test_who_is_asked_to_end_keeps_what_is_under_way(
 
 
 @pytest.mark.slow
-def test_under_nohup_a_closed_terminal_ends_nothing(server: FakeServer, data: Path, tmp_path: Path) -> None:
+def test_under_nohup_a_closed_terminal_ends_nothing(server: FakeServer, start: Start, tmp_path: Path) -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        status, _ = stopped(server, data, tmp_path, signal.SIGHUP, free=3)
+        status, _ = stopped(server, start, signal.SIGHUP, free=3)
     finally:
         signal.signal(signal.SIGHUP, before)
     assert (0, CONVERSATIONS) == (status, len(written(tmp_path)))

@@ -10,28 +10,20 @@ from typing import Any
 
 import pytest
 from keys import KEY
+from lines import Told
 from pydantic import SecretStr
 
 import attunebench
 from attunebench.errors import DataError
-from attunebench.runner import ModelSettings, Observer, RunSettings, RunSummary
+from attunebench.runner import ModelSettings, RunSettings, RunSummary
 from attunebench.runner.pricing import estimate_run
 from attunebench.runner.rejudge import estimate_rejudge, rejudge_settings
 from attunebench.selftest.server import FakeServer
 
 CONVERSATIONS, TURNS = 2, 3
+ALL = CONVERSATIONS * TURNS
 Run = Callable[..., RunSummary]
 SCALES = "em_draft_judge_scale_by_model"
-
-
-class Heard(Observer):
-    """What a user is told."""
-
-    def __init__(self) -> None:
-        self.told: list[str] = []
-
-    def warned(self, message: str) -> None:
-        self.told.append(message)
 
 
 @pytest.fixture
@@ -72,53 +64,56 @@ def rejudged(data: Path, server: FakeServer, folder: Path, *judges: str, **value
     return attunebench.rejudge(data, rejudge_settings(folder, where, **{"max_tries": 3, **values})).run
 
 
+@pytest.fixture
+def rerun(run: Run, server: FakeServer) -> Run:
+    """`run` again, after a run whose judge rates on the older scale."""
+    run(judges=("judge",), judge_scale="relative")
+    server.asked.clear()
+    return run
+
+
 def test_votes_name_their_scale_which_is_quality_where_nothing_is_said(run: Run, folder: Path) -> None:
     run(judges=("judge",))
-    assert {"quality": CONVERSATIONS * TURNS} == scales(folder)
+    assert {"quality": ALL} == scales(folder)
 
 
 def test_a_finished_folder_without_scales_keeps_its_own_and_asks_for_nothing(
-    run: Run, server: FakeServer, folder: Path
+    rerun: Run, server: FakeServer, folder: Path
 ) -> None:
-    run(judges=("judge",), judge_scale="relative")
     as_before_there_were_scales(folder)
     server.asked.clear()
-    heard = Heard()
-    assert CONVERSATIONS == run(judges=("judge",), observer=heard).complete_before
+    told = Told()
+    assert CONVERSATIONS == rerun(judges=("judge",), observer=told).complete_before
     assert [] == server.bodies
-    assert 1 == sum("relative scale" in sentence for sentence in heard.told)
+    assert 1 == sum("relative scale" in sentence for sentence in told.warnings)
 
 
 def test_votes_that_only_the_journal_holds_keep_the_scale_and_are_not_bought_again(
-    run: Run, server: FakeServer, folder: Path
+    rerun: Run, server: FakeServer, folder: Path
 ) -> None:
-    run(judges=("judge",), judge_scale="relative")
     for path in folder.glob("[!_.]*.json"):
         path.unlink()
     server.asked.clear()
-    run(judges=("judge",))
+    rerun(judges=("judge",))
     assert [] == server.bodies
-    assert {"relative": CONVERSATIONS * TURNS} == scales(folder)
+    assert {"relative": ALL} == scales(folder)
 
 
 def test_a_judge_that_is_added_rates_on_the_scale_of_those_that_are_there(
-    run: Run, server: FakeServer, folder: Path
+    rerun: Run, server: FakeServer, folder: Path
 ) -> None:
-    run(judges=("judge",), judge_scale="relative")
-    server.asked.clear()
-    run(judges=("judge", "second"))
-    assert {"second": CONVERSATIONS * TURNS} == asked(server)
-    assert {"relative": CONVERSATIONS * TURNS} == scales(folder, "second")
+    rerun(judges=("judge", "second"))
+    assert {"second": ALL} == asked(server)
+    assert {"relative": ALL} == scales(folder, "second")
 
 
 def test_another_scale_stops_before_anything_is_sent_and_says_what_it_would_cost(
-    run: Run, server: FakeServer, folder: Path
+    rerun: Run, server: FakeServer, folder: Path
 ) -> None:
-    run(judges=("judge",), judge_scale="relative")
     before = read(folder)
     server.asked.clear()
-    with pytest.raises(DataError, match=rf"judge scale .*{CONVERSATIONS * TURNS} judge.*\$.*--replace"):
-        run(judges=("judge",), judge_scale="quality", judge_price_in=2.0, judge_price_out=8.0)
+    with pytest.raises(DataError, match=rf"judge scale .*{ALL} judge.*\$.*--replace"):
+        rerun(judges=("judge",), judge_scale="quality", judge_price_in=2.0, judge_price_out=8.0)
     assert [] == server.asked
     assert before == read(folder)
 
@@ -127,9 +122,9 @@ def test_votes_on_another_scale_are_replaced_by_votes_alone(run: Run, server: Fa
     run(judges=("judge", "second"), judge_scale="relative")
     server.asked.clear()
     run(judges=("judge",), judge_scale="quality", replace=True)
-    assert {"judge": CONVERSATIONS * TURNS} == asked(server)
-    assert {"quality": CONVERSATIONS * TURNS} == scales(folder)
-    assert {"relative": CONVERSATIONS * TURNS} == scales(folder, "second")
+    assert {"judge": ALL} == asked(server)
+    assert {"quality": ALL} == scales(folder)
+    assert {"relative": ALL} == scales(folder, "second")
     server.asked.clear()
     assert CONVERSATIONS == run(judges=("judge",)).complete_before
     assert CONVERSATIONS == run(judges=("second",)).complete_before
@@ -137,33 +132,29 @@ def test_votes_on_another_scale_are_replaced_by_votes_alone(run: Run, server: Fa
 
 
 def test_judging_again_on_another_scale_needs_to_be_told_to_replace(
-    run: Run, server: FakeServer, data: Path, folder: Path
+    rerun: Run, server: FakeServer, data: Path, folder: Path
 ) -> None:
-    run(judges=("judge",), judge_scale="relative")
-    server.asked.clear()
     rejudged(data, server, folder, "judge")
     with pytest.raises(DataError, match="--replace"):
         rejudged(data, server, folder, "judge", judge_scale="quality")
     assert [] == server.bodies
     rejudged(data, server, folder, "judge", judge_scale="quality", replace=True)
-    assert {"judge": CONVERSATIONS * TURNS} == asked(server)
-    assert {"quality": CONVERSATIONS * TURNS} == scales(folder)
+    assert {"judge": ALL} == asked(server)
+    assert {"quality": ALL} == scales(folder)
     server.asked.clear()
-    assert CONVERSATIONS == run(judges=("judge",)).complete_before
+    assert CONVERSATIONS == rerun(judges=("judge",)).complete_before
     assert [] == server.bodies
 
 
 def test_a_new_judge_may_rate_on_another_scale_beside_those_that_are_there(
-    run: Run, server: FakeServer, data: Path, folder: Path
+    rerun: Run, server: FakeServer, data: Path, folder: Path
 ) -> None:
-    run(judges=("judge",), judge_scale="relative")
     rejudged(data, server, folder, "second", judge_scale="quality")
-    assert {"relative": CONVERSATIONS * TURNS} == scales(folder)
-    assert {"quality": CONVERSATIONS * TURNS} == scales(folder, "second")
+    assert {"relative": ALL} == scales(folder)
+    assert {"quality": ALL} == scales(folder, "second")
 
 
-def test_estimates_go_by_the_scale_of_the_folder(run: Run, server: FakeServer, data: Path, folder: Path) -> None:
-    run(judges=("judge",), judge_scale="relative")
+def test_estimates_go_by_the_scale_of_the_folder(rerun: Run, server: FakeServer, data: Path, folder: Path) -> None:
     conversations = attunebench.load_conversations(data).conversations
     codebook = attunebench.codebook.default_codebook()
     em, judge = (ModelSettings(provider="local", model=name, base_url=server.url) for name in ("fake-model", "judge"))
@@ -173,10 +164,9 @@ def test_estimates_go_by_the_scale_of_the_folder(run: Run, server: FakeServer, d
         assert (0, CONVERSATIONS, 1) == (estimate.calls, estimate.complete, len(estimate.notes))
 
 
-def test_replies_are_read_again_on_the_scale_on_which_they_were_asked(run: Run, data: Path, folder: Path) -> None:
-    run(judges=("judge",), judge_scale="relative")
+def test_replies_are_read_again_on_the_scale_on_which_they_were_asked(rerun: Run, data: Path, folder: Path) -> None:
     as_before_there_were_scales(folder)
-    run(judges=("judge", "second"))
+    rerun(judges=("judge", "second"))
     before = read(folder)
     summary = attunebench.reparse(folder, data)
     assert (CONVERSATIONS, {}) == (summary.unchanged, summary.left)
@@ -195,7 +185,7 @@ def test_a_judge_is_added_after_a_text_was_corrected_that_the_model_never_saw(
     talk["turns"][0]["annotations"]["alternateResponses"]["humanEdited"] = "Another reference."
     path.write_text(json.dumps(talk))
     assert {} == run(judges=("judge",)).skipped
-    assert {"quality": CONVERSATIONS * TURNS} == scales(folder)
+    assert {"quality": ALL} == scales(folder)
     assert [True, False] == [bool(result["scores"]) for result in sorted(read(folder), key=_is_changed)]
 
 

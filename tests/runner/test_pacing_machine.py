@@ -153,4 +153,4 @@ class Line(RuleBasedStateMachine):
 
 
 TestLine = Line.TestCase
-TestLine.settings = settings(max_examples=50, stateful_step_count=40, deadline=None)
+TestLine.settings = settings(max_examples=30, stateful_step_count=40, deadline=None)

@@ -81,7 +81,7 @@ def test_a_conversation_that_is_rejected_first_waits_for_the_answers_to_others(
 ) -> None:
     """They come later, of calls under way beside it: the first calls of a run are of several conversations."""
     first_in_order = {"match": {"text": "Sister rent promise always sleep tonight"}, "reply": DISLIKED}
-    with recipe(first_in_order, {"reply": {"content": "{{ANSWER}}", "delay": 0.1}}) as server:
+    with recipe(first_in_order, {"reply": {"content": "{{ANSWER}}", "delay": 0.03}}) as server:
         ended = command(server, "--concurrency", "4", data=DATA)
     assert (1, 2, 1) == (ended.status, written(tmp_path), len(skipped(tmp_path)))
 
@@ -139,13 +139,6 @@ def test_fewer_unreadable_answers_are_trouble_of_the_line(unreadable: int, comma
     with recipe({"times": unreadable, "reply": {"text": "{"}}) as server:
         ended = command(server, "--concurrency", "16", data=DATA)
         assert (0, 3, CALLS + unreadable) == (ended.status, written(tmp_path), server.chats)
-
-
-def test_a_judge_of_whom_nothing_can_be_read_is_given_up(run: Run, server: FakeServer, results: Results) -> None:
-    server.script = lambda asked: Status(200, "nonsense") if asked.body["model"] == "judge" else Answer()
-    summary = run(judges=("judge",), max_tries=8)
-    assert ({}, 2, 2 * TURNS) == (summary.skipped, summary.written, summary.votes_owed)
-    assert TRUSTED + 1 >= len([body for body in server.bodies if body["model"] == "judge"])
 
 
 @pytest.mark.parametrize(("pages", "ends"), [(1, 0), (3, 0), (99, 2)])

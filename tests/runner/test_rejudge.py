@@ -149,16 +149,6 @@ def test_the_file_says_how_its_votes_were_made(run: Run, rejudge: Rejudge, folde
         assert (T, 0) == (note["votes"], note["replaced"])
 
 
-def test_votes_that_are_there_are_not_asked_again(run: Run, rejudge: Rejudge, server: FakeServer, folder: Path) -> None:
-    run(judges=("judge",))
-    before = files(folder)
-    server.asked.clear()
-    summary = rejudge("judge")
-    assert [] == server.bodies
-    assert (2, 0, 0) == (summary.run.complete_before, summary.run.written, summary.added)
-    assert before == files(folder)
-
-
 def test_replace_asks_again_what_would_be_asked_otherwise_and_says_how_many_changed(
     run: Run, rejudge: Rejudge, server: FakeServer, folder: Path
 ) -> None:
@@ -260,33 +250,16 @@ def test_a_vote_is_found_in_the_journal_whatever_place_its_judge_had(
     assert {} == asked(server)
 
 
-def test_a_judge_whose_key_is_refused_ends_it_with_the_reason_and_changes_nothing(
-    run: Run, rejudge: Rejudge, server: FakeServer, folder: Path
+@pytest.mark.parametrize("trouble", [Status(500), Status(422, {"error": "The gateway dislikes this"})])
+def test_votes_that_fail_are_owed_the_others_are_cast_and_the_same_call_gets_them(
+    trouble: Status, run: Run, rejudge: Rejudge, server: FakeServer, data: Path
 ) -> None:
     run()
-    before = files(folder)
-    server.script = lambda _: Status(401, {"error": {"message": "Bad key"}})
-    with pytest.raises(ConfigurationError, match="key"):
-        rejudge("judge", concurrency=1)
-    assert before == files(folder)
-    server.script = None
-    assert 2 * T == rejudge("judge").added
-
-
-def test_votes_whose_line_breaks_are_owed_and_the_same_call_gets_them(
-    run: Run, rejudge: Rejudge, server: FakeServer, data: Path
-) -> None:
-    run()
-    first = load_conversations(data).conversations[0].turns[1].user_message
-
-    def broken_for_one(asked: Asked) -> Behaviour:
-        return Status(500) if first in asked.prompt else Answer()
-
-    server.script = broken_for_one
-    summary = rejudge("judge", max_tries=1)
+    talk = load_conversations(data).conversations[0].turns[1].user_message
+    server.script = lambda asked: trouble if talk in asked.prompt and len(server.bodies) > 1 else Answer()
+    summary = rejudge("judge", max_tries=1, concurrency=1)
     owed = summary.run.votes_owed
-    assert T - 1 == owed
-    assert 2 * T - owed == summary.added
+    assert (True, 2 * T - owed) == (0 < owed < T, summary.added)
     server.script = None
     server.asked.clear()
     assert owed == rejudge("judge").added == len(server.bodies)
@@ -361,17 +334,7 @@ def test_what_cannot_be_judged_is_named_and_left(run: Run, rejudge: Rejudge, ser
     summary = rejudge("judge")
     left = {name: before[name] for name in summary.left}
     assert left == {name: data for name, data in files(folder).items() if name in left}
-    reasons = " / ".join(summary.left.values())
-    for said in (
-        "its conversation is not among those given",
-        "its mode 'shouting' is not one of default",
-        "it holds no drafts",
-        "its votes do not follow the format",
-        "the same result exists more than once",
-        "it is not valid JSON",
-    ):
-        assert said in reasons
-    assert 7 == len(summary.left)
+    assert {*(paths[place].name for place in (0, 1, 2, 3, 6)), "copy.json", "broken.json"} == set(summary.left)
     assert {paths[4].name: (1,)} == summary.without_draft
     assert {paths[5].name: (9,)} == summary.other_turns
     assert 3 * T - 1 == len(server.bodies) == summary.added
@@ -500,24 +463,6 @@ def test_a_copy_of_a_folder_without_its_journal_is_judged_all_the_same(
     run()
     shutil.copytree(folder, tmp_path / "copy", ignore=shutil.ignore_patterns("_calls*", ".*"))
     assert 2 * T == rejudge("judge", results=tmp_path / "copy").added
-
-
-def test_a_rejected_vote_is_owed_and_the_others_are_cast(
-    run: Run, rejudge: Rejudge, server: FakeServer, folder: Path
-) -> None:
-    run()
-    prompts: list[str] = []
-
-    def script(asked: Asked) -> Behaviour:
-        if asked.prompt not in prompts:
-            prompts.append(asked.prompt)
-        return Status(422, {"error": "The gateway dislikes this"}) if prompts.index(asked.prompt) == 1 else Answer()
-
-    server.script = script
-    summary = rejudge("judge", concurrency=1)
-    assert (2 * T - 1, 1) == (summary.added, summary.run.votes_owed)
-    server.script = None
-    assert (1, 0) == ((again := rejudge("judge")).added, again.run.votes_owed)
 
 
 @pytest.mark.parametrize(

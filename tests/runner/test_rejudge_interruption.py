@@ -3,42 +3,26 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
-import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from factory import write_conversations
+from shard_runs import Gate
 
 import attunebench
 from attunebench.runner import ModelSettings, RunSettings
 from attunebench.runner.rejudge import RejudgeSummary, rejudge_settings
-from attunebench.selftest.server import Answer, Asked, Behaviour, FakeServer
+from attunebench.selftest.server import FakeServer
 
 TURNS, CONVERSATIONS, AT_ONCE = 3, 4, 2
 ALL = TURNS * CONVERSATIONS
-
-
-class Gate:
-    """A script that answers `free` requests for votes and then holds every one, and says when the first is held."""
-
-    def __init__(self, free: int) -> None:
-        self.free = free
-        self.votes = 0
-        self.held = threading.Event()
-
-    def __call__(self, asked: Asked) -> Behaviour:
-        self.votes += asked.path.endswith("/chat/completions")
-        if self.votes <= self.free:
-            return Answer()
-        self.held.set()
-        return Answer(delay=30.0)
+Start = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture
@@ -56,26 +40,11 @@ def data(tmp_path: Path) -> Path:
     return folder
 
 
-def start(server: FakeServer, data: Path, *options: str) -> subprocess.Popen[str]:
-    words = ["rejudge", "-d", str(data), "-M", "judge", "--judge-provider", "local", "--judge-base-url", server.url]
-    return subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "attunebench.cli.main",
-            *words,
-            "--concurrency",
-            str(AT_ONCE),
-            "--resamples",
-            "100",
-            *options,
-        ],
-        cwd=data.parent,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "NO_COLOR": "1"},
-    )
+@pytest.fixture
+def start(process: Start, server: FakeServer, data: Path) -> Start:
+    """`start(*options)`: the judging as a process of its own."""
+    words = ("-m", "attunebench.cli.main", "rejudge", "-d", data, "-M", "judge", "--judge-provider", "local")
+    return partial(process, *words, "--judge-base-url", server.url, "--concurrency", AT_ONCE, "--resamples", 100)
 
 
 def judged(folder: Path) -> int:
@@ -84,10 +53,10 @@ def judged(folder: Path) -> int:
     return sum("judge" in turn["em_draft_judge_scores_by_model"] for result in results for turn in result["turns"])
 
 
-def stopped(server: FakeServer, data: Path, how: signal.Signals, free: int, *options: str) -> tuple[int, str, str]:
+def stopped(server: FakeServer, start: Start, how: signal.Signals, free: int, *options: str) -> tuple[int, str, str]:
     gate = Gate(free)
     server.script = gate
-    process = start(server, data, *options)
+    process = start(*options)
     assert gate.held.wait(60)
     process.send_signal(how)
     if how is signal.SIGINT:  # and once more, since what is held would be waited for
@@ -112,9 +81,9 @@ def go_on(server: FakeServer, data: Path, folder: Path, **values: Any) -> Rejudg
 @pytest.mark.slow
 @pytest.mark.parametrize(("how", "free"), [(signal.SIGINT, 4), (signal.SIGKILL, 8)])
 def test_it_goes_on_with_the_votes_that_are_missing(
-    server: FakeServer, data: Path, tmp_path: Path, how: signal.Signals, free: int
+    server: FakeServer, start: Start, data: Path, tmp_path: Path, how: signal.Signals, free: int
 ) -> None:
-    status, _, err = stopped(server, data, how, free)
+    status, _, err = stopped(server, start, how, free)
     assert 0 != status
     assert judged(tmp_path / "results") <= free
     if how is signal.SIGINT:
@@ -129,10 +98,10 @@ def test_it_goes_on_with_the_votes_that_are_missing(
 
 @pytest.mark.slow
 def test_replacing_that_was_killed_has_lost_no_older_vote_and_pays_once(
-    server: FakeServer, data: Path, tmp_path: Path
+    server: FakeServer, start: Start, data: Path, tmp_path: Path
 ) -> None:
     go_on(server, data, tmp_path)
-    stopped(server, data, signal.SIGKILL, 7, "--replace", "--temperature", "0.5")
+    stopped(server, start, signal.SIGKILL, 7, "--replace", "--temperature", "0.5")
     assert ALL == judged(tmp_path / "results")
     summary = go_on(server, data, tmp_path, replace=True, temperature=0.5)
     assert ALL - 7 <= len(server.bodies) <= ALL - 7 + AT_ONCE

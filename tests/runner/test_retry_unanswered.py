@@ -37,7 +37,7 @@ def test_without_the_option_nothing_is_sent(run: Run, unanswered: FakeServer) ->
 
 
 @pytest.mark.parametrize("judges", [(), ("judge",)])
-def test_only_what_is_unanswered_is_asked_and_each_call_once(
+def test_only_what_is_unanswered_is_asked_each_call_once_and_then_nothing(
     run: Run, unanswered: FakeServer, results: Results, judges: tuple[str, ...]
 ) -> None:
     again = run(judges=judges, max_reasks=1, retry_unanswered=True)
@@ -45,6 +45,9 @@ def test_only_what_is_unanswered_is_asked_and_each_call_once(
     assert all("pairwise_selections" in asked.prompt for asked in unanswered.asked if asked.body)
     assert 1.0 == again.answered_rate
     assert all(result["calls"]["answered_items"] == result["calls"]["expected_items"] for result in results())
+    unanswered.asked.clear()
+    run(max_reasks=1, retry_unanswered=True)
+    assert [] == unanswered.bodies
 
 
 def test_what_was_answered_and_the_votes_stay(run: Run, unanswered: FakeServer, results: Results) -> None:
@@ -59,13 +62,6 @@ def test_what_was_answered_and_the_votes_stay(run: Run, unanswered: FakeServer, 
     assert any("judge" in name and value for turn in before for name, value in turn.items())
     run(max_reasks=1, retry_unanswered=True)
     assert before == kept()
-
-
-def test_once_all_is_answered_the_option_sends_nothing(run: Run, unanswered: FakeServer) -> None:
-    run(max_reasks=1, retry_unanswered=True)
-    unanswered.asked.clear()
-    run(max_reasks=1, retry_unanswered=True)
-    assert [] == unanswered.bodies
 
 
 def test_a_model_that_stays_silent_is_asked_no_more_than_the_bounds_say(run: Run, unanswered: FakeServer) -> None:

@@ -17,53 +17,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from keys import KEY
+from lines import Told
 
 from attunebench.backends.providers import resolve
 from attunebench.cli.main import main
 from attunebench.protocol.modes import MODES
 from attunebench.runner import ModelSettings, RunSummary, clients, live, pacing
-from attunebench.runner.events import Observer
 from attunebench.selftest.answers import answer_text, first_ask
 from attunebench.selftest.server import Answer, Asked, Behaviour, FakeServer, Raw, Status
 
 if TYPE_CHECKING:
     from conftest import Command
 
-    from attunebench.protocol.calls import Call
-
 CALLS = 2 * (4 * 3 + 1)
 """Of two conversations of three turns."""
 AT_ONCE = 4
 Run = Callable[..., RunSummary]
-
-
-class Noting(Observer):
-    """An observer that keeps what it is told."""
-
-    def __init__(self) -> None:
-        self.reasons: list[str] = []
-        self.pauses: list[str] = []
-        self.limits: list[int] = []
-        self.warnings: list[str] = []
-        self.at_retry: Callable[[], None] = lambda: None
-
-    def retrying(self, call: Call, reason: str, wait: float) -> None:
-        self.reasons.append(reason)
-        self.at_retry()
-
-    def pausing(self, model: str, reason: str, seconds: float) -> None:
-        self.pauses.append(reason)
-
-    def pacing(self, model: str, under_way: int, limit: int, ceiling: int) -> None:
-        self.limits.append(limit)
-
-    def warned(self, message: str) -> None:
-        self.warnings.append(message)
-
-
-@pytest.fixture
-def noting() -> Noting:
-    return Noting()
 
 
 def error(status: int, message: str, headers: dict[str, str] | None = None) -> Status:
@@ -145,7 +114,7 @@ def test_19_the_variable_that_was_tried_is_named(
     ids=["21 money", "23 retry-after", "24 reset"],
 )
 def test_a_pause_is_everybody_s_and_fewer_go_at_once_after_it(
-    busy: Status, why: str, run: Run, server: FakeServer, noting: Noting
+    busy: Status, why: str, run: Run, server: FakeServer
 ) -> None:
     """The last of the first calls is refused while the others are under way; then nobody sends before the time."""
     times: list[float] = []
@@ -157,13 +126,13 @@ def test_a_pause_is_everybody_s_and_fewer_go_at_once_after_it(
             number = len(times)
         return busy if number == AT_ONCE else Answer(delay=0.4 if number < AT_ONCE else 0.0)
 
-    server.script = script
-    summary = run(concurrency=AT_ONCE, observer=noting)
+    server.script, told = script, Told()
+    summary = run(concurrency=AT_ONCE, observer=told)
     assert CALLS + 1 == len(times)
     assert 1.0 - 0.01 <= times[AT_ONCE] - times[AT_ONCE - 1]
-    assert int(AT_ONCE * 0.7) == noting.limits[0]
+    assert int(AT_ONCE * 0.7) == told.limits[0]
     assert (1, 1, {}) == (summary.retries, summary.spending.lost, summary.skipped)
-    assert why in noting.reasons[0]
+    assert why in told.reasons[0]
     assert 1.0 == summary.answered_rate
 
 
@@ -179,6 +148,7 @@ def test_24_a_longer_pause_than_is_waited_for_is_said(
     assert 1 == ended.read.count("asks for a pause")
 
 
+@pytest.mark.slow  # in virtual time the same stands in test_pacing
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
     ("trouble", "failures", "settled"),
@@ -186,7 +156,7 @@ def test_24_a_longer_pause_than_is_waited_for_is_said(
     ids=["27 an outage", "28 a server that starts"],
 )
 def test_while_a_server_is_out_one_call_at_a_time_asks_whether_it_is_back(
-    trouble: str, failures: int, settled: int, run: Run, server: FakeServer, noting: Noting
+    trouble: str, failures: int, settled: int, run: Run, server: FakeServer
 ) -> None:
     """After the first failures (`settled`) at most one request is under way, until one is answered."""
     together: list[int] = []
@@ -201,12 +171,12 @@ def test_while_a_server_is_out_one_call_at_a_time_asks_whether_it_is_back(
             together.append(server.most_at_once)
         return Status(503, {"error": {"message": trouble}}, delay=0.03) if count <= failures else Answer()
 
-    server.script = script
-    summary = run(concurrency=AT_ONCE, max_tries=8, observer=noting)
+    server.script, told = script, Told()
+    summary = run(concurrency=AT_ONCE, max_tries=8, observer=told)
     assert [1] * (failures - settled) == together
     assert CALLS + failures == count
     assert (failures, {}, 1.0) == (summary.retries, summary.skipped, summary.answered_rate)
-    assert [] != [pause for pause in noting.pauses if trouble in pause or "loading its model" in pause]
+    assert [] != [why for why, _ in told.pauses if trouble in why or "loading its model" in why]
 
 
 @pytest.mark.parametrize("status", [504, 524])
@@ -219,7 +189,7 @@ def test_29_a_gateway_that_gives_up_twice_after_the_same_time_is_asked_no_third_
 
     def script(asked: Asked) -> Behaviour:
         sent.append(first_ask(asked.prompt))
-        return Status(status, "", delay=0.2) if sent[-1] == sent[0] else Answer()
+        return Status(status, "", delay=0.05) if sent[-1] == sent[0] else Answer()
 
     server.script = script
     ended = command(server)
@@ -231,25 +201,25 @@ def test_29_a_gateway_that_gives_up_twice_after_the_same_time_is_asked_no_third_
 
 
 @pytest.mark.usefixtures("quick")
-def test_30_a_server_that_is_not_there_yet_is_tried_again_and_may_bill_nothing(run: Run, noting: Noting) -> None:
+def test_30_a_server_that_is_not_there_yet_is_tried_again_and_may_bill_nothing(run: Run) -> None:
     with FakeServer() as gone:
         port = int(gone.url.split(":")[2].split("/")[0])
     later = FakeServer(port=port)
-    started = threading.Event()
 
-    def start() -> None:
-        if not started.is_set():
-            started.set()
-            later.start()
+    class Starting(Told):
+        def retrying(self, *args: Any) -> None:
+            super().retrying(*args)
+            if 1 == len(self.reasons):
+                later.start()
 
-    noting.at_retry = start
+    told = Starting()
     try:
-        summary = run(url=gone.url, concurrency=1, max_tries=8, observer=noting)
+        summary = run(url=gone.url, concurrency=1, max_tries=8, observer=told)
     finally:
         later.stop()
-    assert "could not be made" in noting.reasons[0]
+    assert "could not be made" in told.reasons[0]
     assert CALLS == len(later.bodies)
-    assert (len(noting.reasons), 0, {}) == (summary.retries, summary.spending.lost, summary.skipped)
+    assert (len(told.reasons), 0, {}) == (summary.retries, summary.spending.lost, summary.skipped)
 
 
 def test_30_a_server_that_never_comes_ends_the_run(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,22 +6,23 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from factory import write_conversations
 from keys import KEY
+from lines import Told
 from reading import load_results
 from shard_runs import Gate, predicted
 
 import attunebench
 from attunebench.codebook import default_codebook
 from attunebench.errors import DataError
-from attunebench.journal import Journal, claim
+from attunebench.journal import Journal, claim, locks, store
 from attunebench.runner import ModelSettings, Observer, RunSettings, RunSummary
 from attunebench.runner.pricing import estimate_run
 from attunebench.runner.settings import Shard
@@ -46,40 +47,17 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start(server: FakeServer, data: Path, tmp_path: Path) -> Iterator[Start]:
-    """`start(*options)`: a run of `m` as a process of its own; what still runs after the test is ended."""
-    started: list[subprocess.Popen[str]] = []
-
-    def begin(*options: str) -> subprocess.Popen[str]:
-        words = ["run", "local", "m", str(data), "--base-url", server.url, "-o", "results", "--api-key", KEY]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "attunebench.cli.main", *words, "--concurrency", str(AT_ONCE), *options],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "NO_COLOR": "1", "TMPDIR": str(tmp_path)},
-        )
-        started.append(process)
-        return process
-
-    yield begin
-    for process in started:
-        process.kill()
-        process.communicate()
-
-
-class Warnings(Observer):
-    def __init__(self) -> None:
-        self.said = ""
-
-    def warned(self, message: str) -> None:
-        self.said += message
+def start(process: Start, server: FakeServer, data: Path, tmp_path: Path) -> Start:
+    """`start(*options)`: a run of `m` as a process of its own."""
+    words = ("-m", "attunebench.cli.main", "run", "local", "m", data, "--base-url", server.url, "-o", "results")
+    return partial(process, *words, "--api-key", KEY, "--concurrency", AT_ONCE, TMPDIR=str(tmp_path))
 
 
 @pytest.fixture
-def go(server: FakeServer, data: Path, tmp_path: Path) -> Go:
-    """`go("1/2", …)`: a shard's run (or the whole one) in this process."""
+def go(server: FakeServer, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Go:
+    """`go("1/2", …)`: a shard's run (or the whole one) in this process, which does not wait long for a lock."""
+    for module in (locks, store):
+        monkeypatch.setattr(module, "LOOK", 0.1)
 
     def run(shard: str | None = None, *, observer: Observer | None = None, **settings: Any) -> RunSummary:
         values = {"output": tmp_path / "results", "concurrency": AT_ONCE, "max_tries": 1, **settings}
@@ -190,14 +168,14 @@ def test_a_journal_that_somebody_writes_to_is_not_read_and_that_is_said_where_it
     go: Go, tmp_path: Path
 ) -> None:
     go(limit=1)
-    first, second = Warnings(), Warnings()
+    first, second = Told(), Told()
     with Journal.open(tmp_path / "results"):
         go("1/2", observer=first)
     with Journal.open(tmp_path / "results", shard="1-of-2-another"):
         go("2/2", observer=second)
         assert CONVERSATIONS == go().complete_before
-    assert "_calls.sqlite3, so it is not read" in first.said
-    assert "so it is not read" not in second.said
+    assert "_calls.sqlite3, so it is not read" in str(first.warnings)
+    assert "so it is not read" not in str(second.warnings)
 
 
 def test_every_shard_keeps_its_own_list_of_what_was_skipped_and_the_whole_clears_them_all(

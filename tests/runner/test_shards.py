@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attunebench.codebook import default_codebook
@@ -37,9 +37,11 @@ def work(conversation: Conversation) -> int:
 TALKS = st.lists(st.integers(1, 12), max_size=40).map(
     lambda sizes: [talk(f"c{i}", turns) for i, turns in enumerate(sizes)]
 )
+FEW = settings(max_examples=40)
 KNOWN = st.dictionaries(st.integers(0, 50).map("c{}".format), st.integers(-1, 12))
 
 
+@FEW
 @given(TALKS, st.integers(1, 9), KNOWN)
 def test_every_conversation_has_one_shard_of_those_there_are(
     talks: list[Conversation], of: int, known: dict[str, int]
@@ -49,6 +51,7 @@ def test_every_conversation_has_one_shard_of_those_there_are(
     assert set(places.values()) <= set(range(1, of + 1))
 
 
+@FEW
 @given(TALKS, st.integers(1, 9))
 def test_the_work_of_two_shards_differs_by_one_conversation_at_most(talks: list[Conversation], of: int) -> None:
     places = dealt(talks, of)
@@ -58,6 +61,7 @@ def test_the_work_of_two_shards_differs_by_one_conversation_at_most(talks: list[
     assert max(loads.values()) - min(loads.values()) <= max(map(work, talks), default=0)
 
 
+@FEW
 @given(TALKS, TALKS, st.integers(1, 9), st.randoms(use_true_random=False))
 def test_conversations_that_come_later_move_no_other(
     first: list[Conversation], more: list[Conversation], of: int, rng: random.Random
@@ -120,8 +124,8 @@ def test_a_shard_is_written_as_people_and_as_files_name_it() -> None:
 
 def test_the_journal_of_a_shard_is_the_same_for_the_same_run_alone() -> None:
     def name(model: str = "m", modes: tuple[str, ...] = ("default",), **others: int) -> str:
-        settings = RunSettings(em=ModelSettings(provider="local", model=model), modes=modes, **others)
-        return journal_name(settings, "1-of-2")
+        em = ModelSettings(provider="local", model=model)
+        return journal_name(RunSettings(em=em, modes=modes, **others), "1-of-2")
 
     assert name() == name(concurrency=3)
     assert name(modes=("default", "verbose")) == name(modes=("verbose", "default"))
@@ -131,8 +135,8 @@ def test_the_journal_of_a_shard_is_the_same_for_the_same_run_alone() -> None:
 @given(st.integers(1, 300), st.integers(1, 40), st.floats(0.1, 1e6), st.floats(0.1, 1e9))
 def test_the_shares_of_a_limit_are_the_limit(concurrency: int, of: int, rpm: float, tpm: float) -> None:
     of = min(of, concurrency)
-    settings = RunSettings(em=EM, concurrency=concurrency, rpm=rpm, tpm=tpm, max_cost=9.0)
-    shares = [share_of(settings, Shard(1 + i, of), 1.5) for i in range(of)]
+    whole = RunSettings(em=EM, concurrency=concurrency, rpm=rpm, tpm=tpm, max_cost=9.0)
+    shares = [share_of(whole, Shard(1 + i, of), 1.5) for i in range(of)]
     calls = [share.concurrency for share in shares]
     assert concurrency == sum(calls)
     assert 1 <= min(calls) <= max(calls) <= min(calls) + 1

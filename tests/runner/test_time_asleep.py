@@ -7,12 +7,12 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from factory import write_conversations
@@ -94,15 +94,13 @@ def test_a_suspended_machine_is_noticed_though_its_clock_stood_still() -> None:
     assert (2 * BEAT, 1) == (machine.clock.read(), machine.clock.naps)
 
 
-def test_a_blocked_loop_lets_no_timer_be_due() -> None:
-    async def story() -> str:
-        async def answer() -> str:
-            await asyncio.sleep(0.1)
-            return "in time"
+def test_a_blocked_loop_lets_no_timer_be_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(eventloop, "LATE", 0.1)
 
-        waiting = asyncio.ensure_future(asyncio.wait_for(answer(), LATE))
+    async def story() -> str:
+        waiting = asyncio.ensure_future(asyncio.wait_for(asyncio.sleep(0.02, "in time"), 0.1))
         await asyncio.sleep(0)
-        time.sleep(3 * LATE)
+        time.sleep(0.3)
         return await waiting
 
     assert "in time" == eventloop.run(story())
@@ -207,15 +205,7 @@ class Sleeper:
         self._under_way.release()
         return self._behaviour
 
-    def run(self, server: FakeServer, words: list[str], folder: Path) -> tuple[int, str]:
-        server.script = self
-        process = subprocess.Popen(
-            [sys.executable, "-m", "attunebench.cli.main", *words],
-            cwd=folder,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "NO_COLOR": "1"},
-        )
+    def put_to_sleep(self, process: subprocess.Popen[str]) -> tuple[int, str]:
         for _ in range(AT_ONCE):
             assert self._under_way.acquire(timeout=60)
         os.kill(process.pid, signal.SIGSTOP)
@@ -234,12 +224,13 @@ class Sleeper:
     ids=["answers meanwhile", "hangs up meanwhile"],
 )
 def test_a_run_that_was_stopped_for_longer_than_a_call_may_take_goes_on_as_if_nothing_was(
-    behaviour: Behaviour, sent_again: int, fake_server: FakeServer, tmp_path: Path
+    behaviour: Behaviour, sent_again: int, process: Callable[..., Any], fake_server: FakeServer, tmp_path: Path
 ) -> None:
     data = write_conversations(tmp_path / "data", 2, seed=5, turns=3)
-    words = ["run", "local", "m", str(data), "--base-url", fake_server.url, "-o", "results"]
-    words += ["--concurrency", str(AT_ONCE), "--call-timeout", str(CALL_TIMEOUT)]
-    status, err = Sleeper(behaviour).run(fake_server, words, tmp_path)
+    words = ["-m", "attunebench.cli.main", "run", "local", "m", data, "--base-url", fake_server.url, "-o", "results"]
+    fake_server.script = sleeper = Sleeper(behaviour)
+    started = process(*words, "--concurrency", AT_ONCE, "--call-timeout", CALL_TIMEOUT)
+    status, err = sleeper.put_to_sleep(started)
     assert 0 == status, err
     assert not [word for word in ("Traceback", "never retrieved", "closed", "again", "outage") if word in err]
     assert 2 * 13 + sent_again == len(fake_server.bodies)

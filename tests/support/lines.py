@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
+import inspect
 import random
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from typing import Any
+
+from virtual_time import run_virtual
 
 from attunebench.errors import BackendError, TransientError, Trouble
 from attunebench.protocol.calls import Call
@@ -22,12 +28,14 @@ class NoJitter(random.Random):
 
 @dataclass
 class Told(Observer):
-    """Keeps what the line tells."""
+    """Keeps what a user of the line is told."""
 
     pauses: list[tuple[str, float]] = field(default_factory=list)
     limits: list[int] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     waits: list[float] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    """Of retries."""
 
     def pausing(self, model: str, reason: str, seconds: float) -> None:
         self.pauses.append((reason, seconds))
@@ -40,6 +48,7 @@ class Told(Observer):
 
     def retrying(self, call: Call, reason: str, wait: float) -> None:
         self.waits.append(wait)
+        self.reasons.append(reason)
 
 
 def trouble(kind: Trouble, retry_after: float | None = None, elapsed: float | None = None) -> TransientError:
@@ -63,6 +72,29 @@ async def pass_through(
 async def all_at_once(pace: RateLimiter, *errors: Exception | None, seconds: float = 1.0) -> list[float]:
     """Tries begun together; when each was sent."""
     return await asyncio.gather(*(pass_through(pace, error, seconds) for error in errors))
+
+
+def on_a_line(
+    ceiling: int = 16, *, seed: int | None = None, **rates: Any
+) -> Callable[[Callable[..., Coroutine[Any, Any, None]]], Callable[..., None]]:
+    """A test in virtual time: its coroutine gets a line, and as `told` what the line tells; then its own parameters."""
+
+    def decorate(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+        names = inspect.signature(test).parameters
+
+        @functools.wraps(test)
+        def run(**given: Any) -> None:
+            async def story() -> None:
+                told, rng = Told(), NoJitter() if seed is None else random.Random(seed)
+                line = RateLimiter("m", ceiling, observer=told, rng=rng, **rates)
+                await test(line, **given, **({"told": told} if "told" in names else {}))
+
+            run_virtual(story())
+
+        run.__signature__ = inspect.Signature([each for n, each in names.items() if n not in ("pace", "told")])  # type: ignore[attr-defined]
+        return run
+
+    return decorate
 
 
 def waiting(pace: RateLimiter) -> int:
