@@ -42,6 +42,7 @@ def demo(
     else:
         emit(analyses.render([demo_analysis(scores, results)], **style), None)
     where = shlex.quote(str(output / "scores.json"))
-    say(f"\nThe page: {page} (open it in a browser). All tables: attune-bench demo --full")
+    say(f"\nThe page: {page}; open it in a browser.")
+    say("All tables: attune-bench demo --full")
     say(f"What the scores show: attune-bench analyze all -s {where}")
     say("Evaluate a model: attune-bench run PROVIDER MODEL CONVERSATIONS")

@@ -26,7 +26,7 @@ _LINK_ID = re.compile(r"(?<=\x1b\]8;)id=[^;]*")
 """Where a hyperlink begins, rich writes a number by chance, and two renderings are to be the same."""
 _PIECES = 3
 """A table that the width cuts in more pieces than these ends there unless all is asked for: nobody reads the rest."""
-_SENTENCE_END, _CLAUSE_END = re.compile(r"(?<=\.)\s+(?=[A-Z0-9])"), re.compile(r"(?<=[.:;])\s+")
+_SENTENCE_END, _CLAUSE_END = re.compile(r"(?<=\.)\s+(?=[A-Z0-9])"), re.compile(r"(?<=[.;])\s+")
 _FINDING_LINES, _FINDING_LENGTH = 3, 200
 """A finding has at most so many lines and characters: thirty of them are to be read at a glance."""
 _INLINE_KEY = 20
@@ -96,16 +96,21 @@ def _n_of(analysis: Analysis) -> int:
 
 
 def _finding(analysis: Analysis, room: int) -> str:
-    """The beginning of what it shows, up to the end of a clause that there is room for."""
+    """The beginning of what it shows, up to the end of a clause that there is room for; of a list its number alone."""
     titles = f"Tables: {'; '.join(table.title for table in analysis.tables)}."
     said = clean(f"Not made: {analysis.missing}" if analysis.missing else analysis.shows or titles)
+
+    def fits(text: str) -> bool:
+        return len(text) <= _FINDING_LENGTH and len(textwrap.wrap(f"{text} …", room)) <= _FINDING_LINES
+
     first, *clauses = _CLAUSE_END.split(" ".join(dict.fromkeys(_SENTENCE_END.split(said))))
     text = " ".join(textwrap.wrap(first, room, max_lines=_FINDING_LINES, placeholder=" …"))
-    for clause in clauses:
-        longer = f"{text} {clause}"
-        if len(longer) > _FINDING_LENGTH or len(textwrap.wrap(f"{longer} …", room)) > _FINDING_LINES:
-            return f"{text} …"
-        text = longer
+    for clause in () if text.endswith("…") else clauses:
+        if not fits(f"{text} {clause}"):
+            counted, listed, _ = clause.partition(": ")
+            begun = f"{text} {counted}:" if listed and re.search(r"\d", counted) else text
+            return f"{begun if fits(begun) else text} …"
+        text = f"{text} {clause}"
     return text
 
 
