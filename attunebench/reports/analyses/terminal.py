@@ -101,15 +101,17 @@ def _finding(analysis: Analysis, room: int) -> str:
     said = clean(f"Not made: {analysis.missing}" if analysis.missing else analysis.shows or titles)
 
     def fits(text: str) -> bool:
-        return len(text) <= _FINDING_LENGTH and len(textwrap.wrap(f"{text} …", room)) <= _FINDING_LINES
+        lines = textwrap.wrap(f"{text} …", room, break_on_hyphens=False)
+        return len(text) <= _FINDING_LENGTH and len(lines) <= _FINDING_LINES
 
     first, *clauses = _CLAUSE_END.split(" ".join(dict.fromkeys(_SENTENCE_END.split(said))))
-    text = " ".join(textwrap.wrap(first, room, max_lines=_FINDING_LINES, placeholder=" …"))
+    begun = textwrap.wrap(first, room, max_lines=_FINDING_LINES, placeholder=" …", break_on_hyphens=False)
+    text = " ".join(begun)
     for clause in () if text.endswith("…") else clauses:
         if not fits(f"{text} {clause}"):
             counted, listed, _ = clause.partition(": ")
-            begun = f"{text} {counted}:" if listed and re.search(r"\d", counted) else text
-            return f"{begun if fits(begun) else text} …"
+            longer = f"{text} {counted}:" if listed and re.search(r"\d", counted) else text
+            return f"{longer if fits(longer) else text} …"
         text = f"{text} {clause}"
     return text
 
