@@ -134,9 +134,9 @@ def analyses_page() -> str:
     parts = [
         "# The analyses\n",
         "Made from the catalogue by `scripts/make_docs.py`. `attune-bench analyze NAME -s scores.json` makes one, "
-        "`analyze all` all of them; the HTML report holds all. Each says what it shows, with n and intervals, and what "
-        "it cannot show, and flags what too few conversations or a single participant stand behind. What they share "
-        "(units, intervals, corrections, detectable effects) is in [statistics.md](statistics.md).\n",
+        "`analyze all` says what each found; the HTML report holds all. Each says what it shows, with n and intervals, "
+        "and what it cannot show, and flags what too few conversations or a single participant stand behind. What they "
+        "share (units, intervals, corrections, detectable effects) is in [statistics.md](statistics.md).\n",
         "Published figures are those of the published study, on its 200 conversations and eleven models: for "
         "orientation, not to be reproduced on other conversations.\n",
     ]
@@ -202,9 +202,8 @@ def subset_examples() -> str:
         write_scores(scores, run_demo(Path(folder)))
         for words in commands:
             shown = printed("subset-report", "-s", str(scores), *words.split())
-            parts.append(
-                f"```bash\nattune-bench subset-report -s demo/scores.json {words}\n```\n\n```text\n{shown.strip()}\n```"
-            )
+            asked = f"attune-bench subset-report -s attunebench-demo/scores.json {words}"
+            parts.append(f"```bash\n{asked}\n```\n\n```text\n{shown.strip()}\n```")
     return "\n\n".join(parts)
 
 
@@ -222,14 +221,13 @@ def cell(text: str) -> str:
 
 
 def demo_excerpt() -> str:
-    """The head of what the demonstration prints: the Composite and its pillars."""
-    from attunebench.demo import run_demo
-    from attunebench.reports import render
+    """What the demonstration prints on a screen of 100 columns."""
+    from attunebench.demo import demo_analysis, run_demo
+    from attunebench.reports import analyses
 
     with tempfile.TemporaryDirectory() as folder:
-        shown = render(run_demo(Path(folder)), width=125)
-    begin = shown.index("Composite and pillars")
-    return f"```text\n{shown[begin : shown.index('The one overall score')].rstrip()}\n```"
+        shown = analyses.render([demo_analysis(run_demo(Path(folder)), Path(folder))], width=100)
+    return f"```text\n{shown.strip()}\n```"
 
 
 def with_part(page: str, name: str, part: str) -> str:

@@ -130,7 +130,7 @@ def _of_one(one: Account, metric_ids: Sequence[str], locate: Locate) -> Analysis
         f"Means and [low, high], the 95 % {method} interval{f' over {unit}s' if unit else ''}, are those of `score`; "
         "spread is over conversations.",
         verdicts.shared_people_text(one.study, one.settings) if unit == "conversation" else "",
-        f"Not measured here: {', '.join(absent)}." if absent else "",
+        f"Not measured here: {'; '.join(absent)}." if absent else "",
         verdicts.small_text(one.settings),
         *legend(tables),
     )
@@ -154,9 +154,9 @@ def _metrics(one: Account, group: str, metric_ids: Sequence[str]) -> Table:
     pooled = [card.label for card in rates.CARDS if card.id in metric_ids]
     lower = [label_of(m) for m in metric_ids if REGISTRY[m].higher_is_better is False]
     notes = (
-        f"Means over all items or calls together, spread over conversations: {', '.join(pooled)}." if pooled else "",
+        f"Means over all items or calls together, spread over conversations: {'; '.join(pooled)}." if pooled else "",
         verdicts.judges_text(one.study) if group == "draft" else "",
-        f"Lower is better: {', '.join(lower)}." if lower else "",
+        f"Lower is better: {'; '.join(lower)}." if lower else "",
     )
     return table(
         group,

@@ -5,6 +5,7 @@ Parses, reads the scores, makes the analyses and writes; decides nothing about w
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +19,7 @@ from attunebench.cli.arguments import (
     comma_list,
     scores_files,
 )
-from attunebench.cli.emitting import emit, emit_analyses, emit_folder, listing, say, working
+from attunebench.cli.emitting import emit, emit_analyses, emit_folder, is_brief, listing, look, say, working
 from attunebench.cli.options import flag, with_options
 from attunebench.errors import UsageError
 
@@ -48,7 +49,7 @@ def analyze(
     Needs no network and asks no model.
     """
     from attunebench import analyses
-    from attunebench.reports.analyses import files
+    from attunebench.reports.analyses import files, render_findings
     from attunebench.scores.loading import load_by_rules, load_each, load_scores
 
     chosen = _chosen(comma_list(names))
@@ -78,7 +79,12 @@ def analyze(
     rules = " and ".join(one.rules for one in (study, *others)) if chosen == ("rules",) else study.rules
     if save is not None:
         emit_folder(files(made, rules), save)
-    emit_analyses(made, **shown, rules=rules, protect=sources)
+    if is_brief(**shown) and "all" in comma_list(names):
+        where = " ".join(f"-s {shlex.quote(str(source))}" for source in sources)
+        below = f"Tables of one: attune-bench analyze NAME {where}. Of all: --full, another --format, or --save DIR."
+        emit(render_findings(made, **look(None), rules=rules, below=(below,)), None)
+    else:
+        emit_analyses(made, **shown, rules=rules, protect=sources)
 
 
 def _chosen(names: tuple[str, ...]) -> tuple[str, ...]:

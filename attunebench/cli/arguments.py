@@ -243,10 +243,12 @@ FormatOption = Annotated[Format, flag("For people or for programs.", "--format",
 TextOutputOption = Annotated[
     Path | None, flag("Write to this file, not to the terminal.", "-o", "--output", panel="Output")
 ]
-AllRowsOption = Annotated[bool, flag("Show every row of a table in the terminal.", "--all-rows", panel="Output")]
+FullOption = Annotated[
+    bool, flag("Show everything in the terminal: every table, row and column.", "--full", "--all-rows", panel="Output")
+]
 OUTPUT = [
     parameter("format", FormatOption, "terminal"),
     parameter("output", TextOutputOption),
-    parameter("all_rows", AllRowsOption, False),
+    parameter("full", FullOption, False),
 ]
 """Where tables go; the values are arguments of `emit_analyses`."""

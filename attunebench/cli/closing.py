@@ -58,7 +58,14 @@ def _first(summary: RunSummary) -> list[str]:
     lines = []
     rate = summary.answered_rate
     if rate is not None and rate < ANSWERED_ENOUGH:
-        lines.append(f"Attention: only {percent(rate)} of the items were answered; the rest counts as not answered.")
+        refused = summary.unanswered["refused"]
+        if refused and not summary.answered_items and set(summary.unanswered) == {"refused"}:
+            lines.append(f"Attention: the model refused every call ({refused:,}); all items count as not answered.")
+        else:
+            why = f" ({plural(refused, 'call')} refused)" if refused else ""
+            lines.append(
+                f"Attention: only {percent(rate)} of the items were answered{why}; the rest counts as not answered."
+            )
     if stopped := _stopped(summary):
         sample = f" Done: {printable(summary.sample)}." if summary.sample else ""
         unheard = stopped == "outage" and not summary.calls

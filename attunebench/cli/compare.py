@@ -5,8 +5,7 @@ Parses, reads the scores, makes the comparison and writes; decides nothing about
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from attunebench.cli.arguments import (
     OUTPUT,
@@ -19,13 +18,6 @@ from attunebench.cli.arguments import (
 )
 from attunebench.cli.emitting import emit_analyses, is_brief, working
 from attunebench.cli.options import flag, with_options
-
-if TYPE_CHECKING:
-    from attunebench.analyses.table import Analysis
-    from attunebench.comparison import Comparison
-
-_LEAST_ROWS = 15
-"""Rows of the pairs that a terminal shows: fifty-five would push the tiers out of sight."""
 
 
 @with_options(how=analysis_options(), shown=OUTPUT)
@@ -46,8 +38,8 @@ def compare(
 
     Refuses scores on different labels. Needs no network and asks no model.
     """
-
     from attunebench.comparison import compare as compared
+    from attunebench.comparison.screen import on_screen
     from attunebench.scores.loading import load_scores
 
     sources, names = scores_and_models(files, scores, models)
@@ -55,21 +47,5 @@ def compare(
     with working("comparing"):
         study = load_scores(sources)
         found = compared(study, settings, models=names, force=force)
-    brief = is_brief(**shown)
-    analyses = _without_pairs_of_other_modes(found) if brief else found.analyses
-    whole = [len(table.rows) for analysis in analyses for table in analysis.tables if not table.id.startswith("pairs_")]
-    rows = max(_LEAST_ROWS, *whole)
-    emit_analyses(analyses, **shown, rows=rows, rules=study.rules, protect=sources)
-
-
-def _without_pairs_of_other_modes(found: Comparison) -> tuple[Analysis, ...]:
-    """What a screen shows first: in modes beside the first one the tiers, and where their pairs are to be had."""
-    others = list(dict.fromkeys(f"compare-{mode}" for _, mode in found.rankings))[1:]
-    shown = []
-    for analysis in found.analyses:
-        if analysis.name in others and analysis.tables:
-            note = f"The pairs: --mode {analysis.name.removeprefix('compare-')}, --all-rows or another --format."
-            kept = tuple(table for table in analysis.tables if not table.id.startswith("pairs_"))
-            analysis = replace(analysis, tables=kept, notes=(*analysis.notes, note))
-        shown.append(analysis)
-    return tuple(shown)
+    shown_first = on_screen(found, settings) if is_brief(**shown) else found.analyses
+    emit_analyses(shown_first, **shown, rules=study.rules, protect=sources)

@@ -3,44 +3,46 @@
 from __future__ import annotations
 
 import shlex
-import shutil
-import sys
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from attunebench.cli.emitting import say
+from attunebench.cli.emitting import emit, look, say, working
 from attunebench.cli.options import flag
-
-ABOUT = (
-    "Twelve demonstration conversations that this project wrote itself (no human data, not comparable with published "
-    "scores) and the built-in baselines (no language model, no network)."
-)
 
 
 def demo(
-    output: Annotated[
-        Path | None, flag("Keep results and scores.json in this folder.", "-o", "--output", shown="nothing kept")
-    ] = None,
-    show_all: Annotated[bool, flag("Also scores of the drafted replies, and diagnostics.", "--all")] = False,
+    output: Annotated[Path, flag("Folder of the results, scores.json and report.html.", "-o", "--output")] = Path(
+        "attunebench-demo"
+    ),
+    full: Annotated[bool, flag("Print every table of the report.", "--full", "--all")] = False,
 ) -> None:
-    """Run, score and report the built-in baselines on the bundled conversations. Needs no key and no network."""
-    from attunebench.demo import run_demo
-    from attunebench.reports import render
-    from attunebench.scores import write_scores
+    """Run, score and report the built-in baselines on the bundled conversations. Needs no key and no network.
 
-    say(ABOUT)
-    with tempfile.TemporaryDirectory(prefix="attunebench-demo-") as temporary:
-        folder = output or Path(temporary)
-        scores = run_demo(folder)
-        if output is not None:
-            write_scores(folder / "scores.json", scores)
-        width = shutil.get_terminal_size((80, 24)).columns
-        typer.echo(render(scores, show_all=show_all, width=width, colour=sys.stdout.isatty()), nl=False)
-    if output is None:
-        say("Nothing was kept; `attune-bench demo -o DIR` keeps the result files and scores.json.")
+    Overwrites only a folder that it has made.
+    """
+    from attunebench.conversations import demo_folder
+    from attunebench.demo import claim_folder, demo_analysis, run_demo
+    from attunebench.reports import analyses, render
+    from attunebench.reports.html import render_html
+    from attunebench.scores import write_scores
+    from attunebench.transcripts import FolderTranscripts
+
+    results, page = output / "results", output / "report.html"
+    claim_folder(output)
+    with working("running and scoring the baselines"):
+        scores = run_demo(results)
+        write_scores(output / "scores.json", scores)
+    with working("making the page"), FolderTranscripts(demo_folder(), results) as evidence:
+        emit(render_html(scores, evidence=evidence), page)
+    style = look(None)
+    if full:
+        typer.echo(render(scores, show_all=True, width=style["width"], colour=style["colour"]), nl=False)
     else:
-        where = shlex.quote(str(output / "scores.json"))
-        say(f"Results and scores.json are in {output}; next: attune-bench report -s {where} --all")
+        emit(analyses.render([demo_analysis(scores, results)], **style), None)
+    where = shlex.quote(str(output / "scores.json"))
+    say(f"\nThe page: {page}; open it in a browser.")
+    say("All tables: attune-bench demo --full")
+    say(f"What the scores show: attune-bench analyze all -s {where}")
+    say("Evaluate a model: attune-bench run PROVIDER MODEL CONVERSATIONS")

@@ -82,9 +82,15 @@ def coloured(output: Path | None) -> bool:
     return output is None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def is_brief(format: Format, output: Path | None, all_rows: bool) -> bool:
+def look(output: Path | None) -> dict[str, Any]:
+    """How a text for people is drawn: its width, and whether it has colours."""
+    colours = {"colour": coloured(output), "no_color": bool(os.environ.get("NO_COLOR"))}
+    return {"width": terminal_width(output), **colours}
+
+
+def is_brief(format: Format, output: Path | None, full: bool) -> bool:
     """Whether somebody reads this on a screen, who has not asked for all of it."""
-    return format == "terminal" and output is None and not all_rows
+    return format == "terminal" and output is None and not full
 
 
 def emit_analyses(
@@ -92,7 +98,7 @@ def emit_analyses(
     format: Format,
     output: Path | None,
     *,
-    all_rows: bool = False,
+    full: bool = False,
     rows: int | None = None,
     rules: str = "",
     protect: Sequence[Path] = (),
@@ -104,10 +110,8 @@ def emit_analyses(
     text = render(
         analyses,
         format,
-        width=terminal_width(output),
-        colour=coloured(output),
-        no_color=bool(os.environ.get("NO_COLOR")),
-        rows=(rows or TERMINAL_ROWS) if is_brief(format, output, all_rows) else None,
+        **look(output),
+        rows=(rows or TERMINAL_ROWS) if is_brief(format, output, full) else None,
         rules=rules,
     )
     emit(text, output, protect=protect)

@@ -15,12 +15,14 @@ def export(
     files: ScoresFilesArgument = None,
     scores: ScoresFilesOption = None,
     output: Annotated[Path, flag("Output folder.", "--output", "-o", metavar="DIR")] = Path("export"),
-    format: Annotated[Literal["parquet", "csv", "jsonl"], flag("File format.")] = "parquet",
+    format: Annotated[
+        Literal["csv", "jsonl", "parquet"], flag("File format; parquet keeps types and requires the extra `data`.")
+    ] = "csv",
     overwrite: Annotated[bool, flag("Replace existing files.", "--overwrite")] = False,
 ) -> None:
     """Write scores as four tidy tables: models, conversations, turns and answers.
 
-    docs/data-frames.md describes their columns. Parquet requires the extra `data`.
+    docs/data-frames.md describes their columns.
     """
     from attunebench.scores.export import export_scores
     from attunebench.scores.loading import load_scores

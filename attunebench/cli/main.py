@@ -40,7 +40,7 @@ COMMANDS = {
     "analyze": "Ask one question of scores: for whom, when and where models differ.",
     "stats": "Look up what scores hold about a model, down to its best and worst files.",
     "subset-report": "Report scores over the conversations that match, beside the rest.",
-    "export": "Write scores as Parquet, CSV or JSON lines.",
+    "export": "Write scores as CSV, JSON lines or Parquet.",
     "predict-profile": "Experimental: what can a model infer of people?",
     "figures": "Draw figures of scores for print, with captions.",
     "demo": "Run, score and report baselines, offline.",

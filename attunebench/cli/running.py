@@ -206,14 +206,14 @@ def show_estimate(
         typer.echo(f"{name:<10}{calls:>9,}{characters:>14,}{tokens:>15,}{replies:>13,}")
     typer.echo(
         "Prompt tokens are estimated at 4 characters each, replies by their usual length "
-        f"({settings.max_tokens:,} tokens each at most; models that think take more)."
+        f"({settings.max_tokens:,} tokens each at most; reasoning models take more)."
     )
     if settings.free or not estimate.calls:
         return
     cost = estimate.price(known.prices, settings.max_tokens)
     if cost is None:
         for reason in known.unasked:
-            typer.echo(f"No list of prices was asked for. {printable(reason)}")
+            typer.echo(f"Prices not fetched: {printable(reason)}")
         typer.echo(f"Cost: unknown for want of prices; {options_for_prices(known.prices)} give them.")
     else:
         typer.echo(

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 _ROOM_FOR_QUARTILES = 110
 _HOW = analysis_options("correction", "cluster", "alpha", "power", "resamples", "seed")
 _QUARTILES = ("quarter", "median", "three_quarters")
-_BEFORE_QUARTILES = f"Median and quartiles: --all-rows, another --format or {_ROOM_FOR_QUARTILES} columns."
-_BEFORE_ROWS = "Best and worst conversations of the other metrics: --all-rows or another --format."
-_BEFORE_MODELS = "Everything about one of them: --model NAME. Everything about all: --all-rows or another --format."
+_BEFORE_QUARTILES = f"Median and quartiles: --full, another --format or {_ROOM_FOR_QUARTILES} columns."
+_BEFORE_ROWS = "Best and worst conversations of the other metrics: --full or another --format."
+_BEFORE_MODELS = "Everything about one of them: --model NAME. Everything about all: --full or another --format."
 
 
 @with_options(how=_HOW, shown=OUTPUT)
@@ -70,7 +70,7 @@ def stats(
         analyses = model_stats(study, settings, names, places)
     brief = is_brief(**shown)
     if brief:
-        analyses = _first_screen(analyses, terminal_width(output), asked=bool(names))
+        analyses = _first_screen(analyses, terminal_width(output), places.folders, asked=bool(names))
     emit_analyses(analyses, **shown, rules=study.rules, protect=sources)
     places.tell()
 
@@ -85,14 +85,14 @@ class _Places:
             folders_of(metadata, Path(file), results=results, conversations=None)[0]
             for metadata, file in zip(study.metadata, study.files, strict=True)
         ]
-        self._folders = [folder.parent if folder is not None and folder.is_file() else folder for folder in named]
+        self.folders = [folder.parent if folder is not None and folder.is_file() else folder for folder in named]
         self._gone: dict[Path, set[str]] = {}
 
     def __call__(self, source: int, name: str) -> str:
         """The place of a result file; a name that leads out of its folder is shown as it is."""
         from attunebench.analyses.stats import as_named
 
-        folder = self._folders[source]
+        folder = self.folders[source]
         if folder is None:
             return as_named(source, name)
         path = folder / name
@@ -113,27 +113,44 @@ class _Places:
             warn(f"{len(names)} of the result files named are not in {folder}; --results DIR says where they are now.")
 
 
-def _first_screen(analyses: Sequence[Analysis], width: int, *, asked: bool) -> tuple[Analysis, ...]:
+def _first_screen(
+    analyses: Sequence[Analysis], width: int, folders: Sequence[Path | None], *, asked: bool
+) -> tuple[Analysis, ...]:
     """What a terminal shows: the overview where there are several models, else the model without the finest detail."""
     overview, *each = analyses
     if len(each) > 1 and not asked:
         return (replace(overview, notes=(*overview.notes, _BEFORE_MODELS)),)
     narrow = width < _ROOM_FOR_QUARTILES
     hidden = {"id", *(_QUARTILES if narrow else ())}
-    shown = [_brief(analysis, hidden, (_BEFORE_QUARTILES,) if narrow else ()) for analysis in each]
+    shown = [_brief(analysis, hidden, (_BEFORE_QUARTILES,) if narrow else (), folders) for analysis in each]
     return (overview, *shown) if len(each) > 1 else tuple(shown)
 
 
-def _brief(analysis: Analysis, hidden: set[str], notes: tuple[str, ...]) -> Analysis:
+def _brief(analysis: Analysis, hidden: set[str], notes: tuple[str, ...], folders: Sequence[Path | None]) -> Analysis:
     tables = []
     for table in analysis.tables:
         if table.id == "extremes":
-            lead = table.rows[0][0].value
-            rows = tuple(row for row in table.rows if row[0].value == lead)
-            table = replace(table, rows=rows, notes=(_BEFORE_ROWS,) if rows != table.rows else ())
+            table = _first_extremes(table, folders)
         # Cost has a median of its own, and room for it.
         tables.append(_without(table, hidden if table.columns[0].id == "metric" else set()))
     return replace(analysis, tables=tuple(tables), notes=(*analysis.notes, *notes))
+
+
+def _first_extremes(table: Table, folders: Sequence[Path | None]) -> Table:
+    """Those of the first metric; the folder that all result files are in is named once, so that names stay whole."""
+    lead = table.rows[0][0].value
+    rows = [row for row in table.rows if row[0].value == lead]
+    notes = [_BEFORE_ROWS] if len(rows) < len(table.rows) else []
+    hidden = {"metric"}
+    for folder in filter(None, folders):
+        if all(str(row[-1].value).startswith(f"{folder}/") for row in rows):
+            names = [str(row[-1].value).removeprefix(f"{folder}/") for row in rows]
+            rows = [(*row[:-1], replace(row[-1], value=name)) for row, name in zip(rows, names, strict=True)]
+            notes.insert(0, f"The result files are in {folder}.")
+            hidden.add("conversation")  # with whose id the name of a result file begins
+            break
+    title = f"{table.title}, {lead}"
+    return _without(replace(table, title=title, rows=tuple(rows), notes=tuple(notes)), hidden)
 
 
 def _without(table: Table, hidden: set[str]) -> Table:

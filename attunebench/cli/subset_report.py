@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from attunebench.selection.facts import Facts
 
 _ROWS = 40
-_DETAILS = ("beside-turn", "beside-talk")
-_DETAIL_ROWS = 12
-"""Tables of single metrics with more rows are left out of a comparison on a terminal, until they are asked for."""
 
 
 COMMAND_CLASS = FilterCommand
@@ -78,6 +75,7 @@ def subset_report(
     """
     from attunebench.comparison.choosing import chosen_groups
     from attunebench.scores.loading import load_scores
+    from attunebench.selection.screen import on_screen
 
     sources, names = scores_and_models(files, scores, models)
     settings = analysis_settings(how)
@@ -89,8 +87,8 @@ def subset_report(
         made: Sequence[Analysis] = (_listing(facts, brief=brief, filtered=bool(chosen or where)),)
     else:
         made = _made(facts, _selected(facts, chosen, where or (), compare=compare), settings, compare=compare)
-    shown["all_rows"] |= list_fields
-    made = _shortened(made) if brief else made
+    shown["full"] |= list_fields
+    made = on_screen(made) if brief and compare else made
     emit_analyses(made, **shown, rows=_ROWS, rules=study.rules, protect=sources)
 
 
@@ -147,18 +145,6 @@ def _made(facts: Facts, selection: Selection, settings: Settings, *, compare: bo
     # Who is left out, and whose facts count, must be read before the numbers.
     warnings = (*facts.warnings, *facts.notes, *head.warnings)
     return (replace(head, warnings=warnings), *rest)
-
-
-def _shortened(made: Sequence[Analysis]) -> Sequence[Analysis]:
-    """What a screen shows first: of a comparison the Composite, its pillars and whatever else is short."""
-    shown = []
-    for analysis in made:
-        kept = tuple(table for table in analysis.tables if table.id not in _DETAILS or len(table.rows) <= _DETAIL_ROWS)
-        if left := [table.title for table in analysis.tables if table not in kept]:
-            note = f"Not shown: {'; '.join(left)}: --all-rows, --metric or another --format has them."
-            analysis = replace(analysis, tables=kept, notes=(*analysis.notes, note))
-        shown.append(analysis)
-    return shown
 
 
 def _listing(facts: Facts, *, brief: bool, filtered: bool) -> Analysis:

@@ -121,7 +121,7 @@ def fields_listed(fields: Fields, *, brief: bool = False) -> Analysis:
             if brief and len(shown) > _BRIEF:
                 values.append((field.name, f"… {len(shown) - _BRIEF} more", None, None))
     where = f"known of how many of {counted(len(fields.entries), 'conversation')}"
-    more = "--all-rows or another --format shows all values." if brief else ""
+    more = "--full or another --format shows all values." if brief else ""
     return Analysis(
         "fields",
         "Fields for selecting conversations",

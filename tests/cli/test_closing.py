@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,13 @@ def test_a_run_that_went_well_says_little() -> None:
 
 def test_few_answers_come_first() -> None:
     assert percent(0.9) in lines(answered_items=90)[0]
+
+
+def test_that_the_model_refused_everything_comes_first() -> None:
+    first = lines(answered_items=0, unanswered=Counter(refused=100))[0]
+    assert first.startswith("Attention")
+    assert "refused every call (100)" in first
+    assert "refused every call" not in lines(answered_items=1, unanswered=Counter(refused=99))[0]
 
 
 def test_the_cost_is_split_where_there_is_something_to_split() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -77,10 +78,18 @@ def test_a_csv_says_warnings_beside_it(cli: Callable[..., Any], tmp_path: Path) 
     assert "demonstration" not in ended.out
 
 
-def test_the_terminal_shows_the_first_pairs_and_all_when_asked(cli: Callable[..., Any], tmp_path: Path) -> None:
-    write(tmp_path / "scores.json", {f"m{i}": 0.3 + 0.05 * i for i in range(7)})
-    assert "… and 6 more rows" in quick(cli).out
-    assert "more rows" not in quick(cli, "--all-rows").out
+def test_the_terminal_shows_one_screen_and_all_when_asked(
+    cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    write(tmp_path / "scores.json", {f"m{i}": 0.3 + 0.05 * i for i in range(5)})
+    brief, full = quick(cli).out, quick(cli, "--full").out
+    assert len(brief.splitlines()) <= 45
+    assert re.search(r"… and \d+ more", brief)
+    assert all(f"m{i} " in brief for i in range(5))
+    assert all(word in brief for word in ("MDE", "p corr.", " 30 "))  # what could be found, how sure, over how many
+    assert "all 10 pairs" in full
+    assert "all 10 pairs" not in brief
 
 
 def test_json_holds_every_pair_with_all_that_is_known_of_it(cli: Callable[..., Any], scores: Path) -> None:
@@ -127,7 +136,7 @@ def test_a_terminal_shows_the_pairs_of_the_first_mode_and_says_where_the_others_
     (tmp_path / "scores.json").write_text(json.dumps(plain_scores({"a": modes, "b": modes})), encoding="utf-8")
     words = ("--metric", "composite")
     brief = quick(cli, *words).out
-    assert 1 == brief.count("the pair\n")
-    assert "The pairs: --mode verbose, --all-rows or another --format." in " ".join(brief.split())
-    assert 2 == quick(cli, *words, "--all-rows").out.count("the pair\n")
+    assert 1 == brief.count("The pair\n")
+    assert "mode verbose" in " ".join(brief.split())
+    assert 2 == quick(cli, *words, "--full").out.count("the pair\n")
     assert 2 == quick(cli, *words, "--format", "markdown").out.count("the pair\n")

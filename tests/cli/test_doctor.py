@@ -199,7 +199,7 @@ def test_the_command_ends_with_0_where_nothing_is_to_mend(tmp_path: Path) -> Non
     with serving((200, {}, models("m"))) as url:
         status, output = run("--base-url", url, "-o", str(tmp_path))
     assert 0 == status, output
-    assert output.endswith("Nothing to mend.\n")
+    assert output.endswith("No problems found.\n")
 
 
 def test_the_command_ends_with_1_and_says_what_is_to_mend(tmp_path: Path) -> None:

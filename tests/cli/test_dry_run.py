@@ -68,7 +68,7 @@ def test_without_a_key_all_but_the_price_is_told(cli: Command, data: Path) -> No
     ended = cli("run", "openrouter", "vendor/model", data, "--dry-run")
     assert 0 == ended.status
     assert "\ndraft " in ended.out
-    assert "No list of prices was asked for. No API key for openrouter" in ended.out
+    assert "Prices not fetched: No API key for openrouter" in ended.out
     assert "Cost: about $" in cli("run", "openrouter", "vendor/model", data, "--dry-run", *MODEL).out
 
 

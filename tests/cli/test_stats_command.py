@@ -60,7 +60,7 @@ def test_several_models_are_an_overview_and_one_is_all_of_it(cli: Any, content: 
     head = " ".join(one.splitlines()[:12])
     for essential in ("Composite", "over 4 conversations", "items answered", "best in"):
         assert essential in head
-    assert "Turn by turn" in cli("stats", "--metric", "emotion_f1", "--all-rows").out
+    assert "Turn by turn" in cli("stats", "--metric", "emotion_f1", "--full").out
 
 
 def test_models_modes_and_metrics_are_chosen_as_in_other_commands(cli: Any, content: Any) -> None:
@@ -132,7 +132,7 @@ def test_a_name_that_leads_out_of_the_folder_is_shown_and_steers_nothing(
 
 def test_a_long_path_is_broken_and_never_cut(cli: Any, scored: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    out = cli("stats", "--model", "m1", "--all-rows").out
+    out = cli("stats", "--model", "m1", "--full").out
     squeezed = re.sub(r"\s+", "", out.replace("Composite", ""))
     for path in Path("results").glob("*_m1_*"):
         assert path.name in squeezed
@@ -151,7 +151,7 @@ def test_a_name_steers_nothing_and_breaks_nothing(cli: Any, content: Any, name: 
     for truth in content["ground_truth"]:
         truth["source_file"] = name
     write(content)
-    ended = cli("stats", "-f", format, *(("--all-rows",) if format == "terminal" else ()))
+    ended = cli("stats", "-f", format, *(("--full",) if format == "terminal" else ()))
     assert 0 == ended.status
     assert not re.search("[\x1b\u202e\ud800]", ended.out + ended.err)
     assert format != "csv" or not re.search(r"(^|,)\"?=", ended.out, re.MULTILINE)

@@ -101,15 +101,15 @@ def test_fields_are_listed_with_counts_and_an_expression(cli: Cli, scores: Path)
 
 def test_a_screen_lists_the_most_frequent_values_and_all_when_asked(cli: Cli, scores: Path) -> None:
     assert "… 2 more" in cli("subset-report", "--list-fields").out
-    assert "more\n" not in cli("subset-report", "--list-fields", "--all-rows").out
+    assert "more\n" not in cli("subset-report", "--list-fields", "--full").out
 
 
 def test_a_comparison_on_a_screen_says_what_it_leaves_out(cli: Cli, scores: Path) -> None:
     words = ("--diagnosis", "ADHD", "--compare")
     brief = quick(cli, *words).out
-    assert "--all-rows" in brief
+    assert "--full" in brief
     assert "Binary OM" not in brief
-    for more in (("--all-rows",), ("--format", "markdown", "--metric", "binary_om_accuracy")):
+    for more in (("--full",), ("--format", "markdown", "--metric", "binary_om_accuracy")):
         assert "Binary OM" in quick(cli, *words, *more).out
 
 

@@ -94,4 +94,4 @@ def test_the_installed_wheel_runs_the_readmes_demo_from_another_folder(installed
     assert str(installed.parent) in where
     for baseline in ("random", "majority", "oracle"):
         assert baseline in output
-    assert "Nothing to mend." in run(str(installed / "attune-bench"), "doctor", cwd=tmp_path, env=environment)
+    assert "No problems found." in run(str(installed / "attune-bench"), "doctor", cwd=tmp_path, env=environment)

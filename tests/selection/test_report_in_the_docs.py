@@ -16,8 +16,8 @@ def test_the_example_for_programs_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-    (tmp_path / "demo").mkdir()
-    shutil.copy(demo_scores_file(), tmp_path / "demo" / "scores.json")
+    (tmp_path / "attunebench-demo").mkdir()
+    shutil.copy(demo_scores_file(), tmp_path / "attunebench-demo" / "scores.json")
     monkeypatch.chdir(tmp_path)
     exec(compile(code, PAGE.name, "exec"), {})
     said = capsys.readouterr().out

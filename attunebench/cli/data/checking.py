@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +17,7 @@ from attunebench.cli.arguments import (
     comma_list,
     one_folder,
 )
-from attunebench.cli.emitting import emit_analyses, first
+from attunebench.cli.emitting import emit, emit_analyses, first, is_brief, look
 from attunebench.cli.options import flag, with_options
 from attunebench.errors import UsageError
 from attunebench.text import printable
@@ -117,6 +118,7 @@ def describe(
     """
     from attunebench.cli.loading import load
     from attunebench.datasets.describing import describe as described
+    from attunebench.reports.analyses import render, render_findings
 
     place, output = one_folder(conversations, folder), shown["output"]
     loaded, book = load(place, codebook, skip_invalid=skip_invalid, quiet=True)
@@ -131,7 +133,14 @@ def describe(
         sections=comma_list(only),
         left_out=[f"{file.file}: {'; '.join(file.reasons)}" for file in loaded.skipped],
     )
-    emit_analyses(made, **shown)
+    if only or not is_brief(**shown):
+        emit_analyses(made, **shown)
+        return
+    size, *sections = made
+    emit(render([replace(size, tables=size.tables[:1])], **look(None)), None)
+    names = ", ".join(section.name for section in made)
+    below = f"Tables of a section: --only NAME ({names}). All of them: --full or another --format."
+    emit("\n" + render_findings(sections, **look(None), head="Section", with_n=False, below=(below,)), None)
 
 
 def _show(verification: Verification) -> None:

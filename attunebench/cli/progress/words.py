@@ -191,7 +191,7 @@ def _expected(plan: RunPlan) -> str:
         return ""
     about = f"About {amount(plan.prompt_tokens)} prompt tokens"
     if plan.price is None:
-        return f"{about}; what all of them cost is not known."
+        return f"{about}; {UNKNOWN}."
     likely, worst = plan.price
     source = f" ({printable(plan.price_source)})" if plan.price_source else ""
     return f"{about}, about {usd(likely)} in all and {usd(worst)} at worst{source}."

@@ -42,6 +42,9 @@ def render(
     raise UsageError(f"There is no format {format!r}; choose one of {', '.join(FORMATS)}.")
 
 
+render_findings = terminal.render_findings
+
+
 def files(analyses: Sequence[Analysis], rules: str = "") -> Mapping[str, str]:
     """File name → content for a folder: `<analysis>.json`, and `<analysis>.<table>.csv` with a line for each row."""
     made: dict[str, str] = {}

@@ -23,6 +23,7 @@ class Column:
     """A column of a grid. `key` columns say what a row is. Words of columns that are not `right` may wrap.
 
     `limit`: the width that its words may take at most. `links`: a URL for each word, "" for none; () for none at all.
+    `tied`: it is about the column before it and stands beside that one.
     """
 
     head: str
@@ -31,6 +32,7 @@ class Column:
     right: bool = False
     limit: int | None = None
     links: tuple[str, ...] = ()
+    tied: bool = False
 
     @property
     def width(self) -> int:
@@ -69,24 +71,36 @@ class Grid:
         The last row is left out of a piece that says nothing in it (chance levels of metrics that have none). After the
         first piece the first key stands alone, where that is enough to tell the rows from each other.
         """
-        others = [column for column in self.columns if not column.key]
-        room = width - GAP - max((column.width for column in others), default=0)
+        others: list[tuple[Column, ...]] = []
+        for column in self.columns:
+            if not column.key:
+                others[len(others) - column.tied :] = [(*(others[-1] if column.tied else ()), column)]
+        widths = (sum(column.width + GAP for column in together) for together in others)
+        room = width - max(widths, default=GAP)
         names = replace(self, columns=tuple(column for column in self.columns if column.key))
         keys = names.narrowed(min(int(width * _KEY_SHARE), room), _NARROWEST_KEY).columns
         again = keys[:1] if keys and len(set(keys[0].words)) == len(keys[0].words) else keys
         pieces: list[Grid] = []
-        for column in others:
-            wider = replace(pieces[-1], columns=(*pieces[-1].columns, column)) if pieces else None
+        for together in others:
+            wider = replace(pieces[-1], columns=(*pieces[-1].columns, *together)) if pieces else None
             if wider is not None and wider.width <= width:
                 pieces[-1] = wider
             else:
-                pieces.append(replace(self, columns=(*(again if pieces else keys), column)))
-        return [piece._without_silent_end() for piece in pieces]
+                pieces.append(replace(self, columns=(*(again if pieces else keys), *together)))
+        return [piece._with_room_used(width)._without_silent_end() for piece in pieces]
 
     def _with_keys_of(self, widest: int) -> Grid:
         limits = [widest if column.limit is None else min(widest, column.limit) for column in self.columns]
         pairs = zip(self.columns, limits, strict=True)
         return replace(self, columns=tuple(replace(c, limit=limit) if c.key else c for c, limit in pairs))
+
+    def _with_room_used(self, width: int) -> Grid:
+        """The grid with all of the width for a column that stands alone beside the keys, so that paths stay whole."""
+        *keys, last = self.columns
+        if last.limit is None or not all(column.key for column in keys):
+            return self
+        room = width - sum(column.width + GAP for column in keys)
+        return replace(self, columns=(*keys, replace(last, limit=max(last.limit, room))))
 
     def _without_silent_end(self) -> Grid:
         """The grid less its last row where that stands apart and only its key columns say something."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 import io
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from attunebench.analyses.table import Analysis, Cell, Table
 from attunebench.reports.analyses.grid import GAP, NO_BREAK, Column, Grid
 from attunebench.reports.analyses.words import Words, leading_keys, lines_below, row_n, words_of
-from attunebench.text import clean
+from attunebench.text import clean, p_value
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,6 +26,9 @@ _LINK_ID = re.compile(r"(?<=\x1b\]8;)id=[^;]*")
 """Where a hyperlink begins, rich writes a number by chance, and two renderings are to be the same."""
 _PIECES = 3
 """A table that the width cuts in more pieces than these ends there unless all is asked for: nobody reads the rest."""
+_SENTENCE_END, _CLAUSE_END = re.compile(r"(?<=\.)\s+(?=[A-Z0-9])"), re.compile(r"(?<=[.;])\s+")
+_FINDING_LINES, _FINDING_LENGTH = 3, 200
+"""A finding has at most so many lines and characters: thirty of them are to be read at a glance."""
 _INLINE_KEY = 20
 """Names become no narrower than this to keep a value and its interval on one line."""
 
@@ -42,6 +46,78 @@ def render(
 
     `colour` adds escape codes, `no_color` keeps only bold and dim of them.
     """
+    console = _console(width, colour, no_color, rules)
+    for position, analysis in enumerate(analyses):
+        if position:
+            console.print()
+            console.print()
+        _draw_analysis(console, analysis, rows)
+    return _text(console)
+
+
+def render_findings(
+    analyses: Sequence[Analysis],
+    *,
+    width: int = 80,
+    colour: bool = False,
+    no_color: bool = False,
+    rules: str = "",
+    head: str = "Analysis",
+    with_n: bool = True,
+    below: Sequence[str] = (),
+) -> str:
+    """What each of many analyses found, a few lines each, without its tables; warnings once, then lines `below`."""
+    console = _console(width, colour, no_color, rules)
+    warnings = dict.fromkeys(warning for analysis in analyses for warning in analysis.warnings)
+    for warning in warnings:
+        _say(console, f"! {clean(warning)}", "yellow", indent="  ")
+    if warnings:
+        console.print()
+    columns = [Column(head, tuple(analysis.name for analysis in analyses), key=True)]
+    if with_n:
+        columns.append(Column("n", tuple(str(_n_of(analysis) or "") for analysis in analyses), right=True))
+        below = ("n: conversations behind the first table of each, at most.", *below)
+    room = console.width - sum(column.width + GAP for column in columns)
+    columns.append(Column("Finding", tuple(_finding(analysis, room) for analysis in analyses), limit=room))
+    _draw_grid(console, Grid(tuple(columns)))
+    console.print()
+    for line in below:
+        _say(console, line, "dim", indent="  ")
+    return _text(console)
+
+
+def _n_of(analysis: Analysis) -> int:
+    """How many conversations are behind the first of its tables that says so, at most; 0 where none does."""
+    for table in analysis.tables:
+        counts = [row_n(table, row) for row in table.rows] + [cell.n for row in table.rows for cell in row]
+        if most := max((count for count in counts if count is not None), default=0):
+            return most
+    return 0
+
+
+def _finding(analysis: Analysis, room: int) -> str:
+    """The beginning of what it shows, up to the end of a clause that there is room for; of a list its number alone."""
+    titles = f"Tables: {'; '.join(table.title for table in analysis.tables)}."
+    said = clean(f"Not made: {analysis.missing}" if analysis.missing else analysis.shows or titles)
+
+    def fits(text: str) -> bool:
+        lines = textwrap.wrap(f"{text} …", room, break_on_hyphens=False)
+        return len(text) <= _FINDING_LENGTH and len(lines) <= _FINDING_LINES
+
+    first, *clauses = _CLAUSE_END.split(" ".join(dict.fromkeys(_SENTENCE_END.split(said))))
+    begun = textwrap.wrap(first, room, max_lines=_FINDING_LINES, placeholder=" …", break_on_hyphens=False)
+    text = " ".join(begun)
+    for clause in () if text.endswith("…") else clauses:
+        if not fits(f"{text} {clause}"):
+            counted, listed, _ = clause.partition(": ")
+            longer = f"{text} {counted}:" if listed and re.search(r"\d", counted) else text
+            return f"{longer if fits(longer) else text} …"
+        text = f"{text} {clause}"
+    return text
+
+
+def _console(width: int, colour: bool, no_color: bool, rules: str) -> Console:
+    """Draws into memory; names the rules of the scores first, unless they are ""."""
     from rich.console import Console
 
     console = Console(
@@ -59,18 +135,18 @@ def render(
     if rules:
         _say(console, f"Rules: {rules}", "dim")
         console.print()
-    for position, analysis in enumerate(analyses):
-        if position:
-            console.print()
-            console.print()
-        _draw_analysis(console, analysis, rows)
+    return console
+
+
+def _text(console: Console) -> str:
     assert isinstance(console.file, io.StringIO)
     return "\n".join(line.rstrip() for line in _LINK_ID.sub("", console.file.getvalue()).split("\n"))
 
 
 def _draw_analysis(console: Console, analysis: Analysis, rows: int | None) -> None:
     _say(console, analysis.title, "bold")
-    _say(console, analysis.question, "dim")
+    if analysis.question:
+        _say(console, analysis.question, "dim")
     for warning in analysis.warnings:
         _say(console, f"! {clean(warning)}", "yellow", indent="  ")
     if analysis.missing:
@@ -97,10 +173,10 @@ def _draw_table(console: Console, table: Table, rows: int | None) -> None:
     for grid in drawn:
         console.print()
         _draw_grid(console, grid)
-    columns = [column for piece in pieces[len(drawn) :] for column in piece.columns if not column.key]
+    columns = [one for piece in pieces[len(drawn) :] for one in piece.columns if not (one.key or one.tied)]
     left_out = ((len(table.rows) - len(shown), "rows"), (len(columns), "columns"))
     if more := [f"{count} more {what}" for count, what in left_out if count]:
-        shows = f"… and {' and '.join(more)}; --all-rows or another --format shows them."
+        shows = f"… and {' and '.join(more)}; --full or another --format shows them."
         _say(console, shows, "dim", indent="  ")
     if below := lines_below(table):
         console.print()
@@ -112,32 +188,41 @@ def _pieces(table: Table, rows: Sequence[Sequence[Cell]], width: int) -> list[Gr
     """Whole with value and interval on one line where that has room, else with intervals below values, and cut."""
     keys = leading_keys(table)
     counts = [row_n(table, row) for row in rows]
-    words = [
-        [words_of(row[place], column, n) for row, n in zip(rows, counts, strict=True)]
-        for place, column in enumerate(table.columns)
-    ]
-    links = [tuple(row[place].link for row in rows) for place in range(len(table.columns))]
+
+    def drawn(place: int, *, inline: bool) -> Iterator[Column]:
+        """A column, and the p of its values beside it."""
+        about, cells = table.columns[place], [row[place] for row in rows]
+        plain = [replace(cell, p=None, p_corrected=None) for cell in cells]
+        words = [words_of(cell, about, n) for cell, n in zip(plain, counts, strict=True)]
+        links = tuple(cell.link for cell in cells)
+        is_text = about.unit == "text" or place < keys
+        yield Column(
+            # What n counts is said below a table; the word is wider than its numbers.
+            head=clean("n" if about.id == "n" and not inline else about.label),
+            words=tuple(clean(word.line) for word in words) if is_text else _numbers(words, inline=inline),
+            key=place < keys,
+            right=not is_text and not (inline and any(word.interval for word in words)),
+            limit=width // 2 if is_text and place >= keys else None,
+            links=links if any(links) else (),
+        )
+        if any(cell.p is not None or cell.p_corrected is not None for cell in cells):
+            corrected = any(cell.p_corrected is not None for cell in cells)
+            shown = tuple(_p_text(cell, corrected=corrected) for cell in cells)
+            yield Column("p corr." if corrected else "p", shown, right=True, tied=True)
 
     def grid(*, inline: bool) -> Grid:
-        columns = []
-        for place, column in enumerate(table.columns):
-            is_text = column.unit == "text" or place < keys
-            columns.append(
-                Column(
-                    head=clean(column.label),
-                    words=tuple(clean(word.line) for word in words[place])
-                    if is_text
-                    else _numbers(words[place], inline=inline),
-                    key=place < keys,
-                    right=not is_text and not (inline and any(word.interval for word in words[place])),
-                    limit=width // 2 if is_text and place >= keys else None,
-                    links=links[place] if any(links[place]) else (),
-                )
-            )
+        columns = [one for place in range(len(table.columns)) for one in drawn(place, inline=inline)]
         return Grid(tuple(columns), table.apart if len(rows) == len(table.rows) else 0)
 
     whole = grid(inline=True).narrowed(width, _INLINE_KEY)
     return [whole] if whole.width <= width else grid(inline=False).cut(width)
+
+
+def _p_text(cell: Cell, *, corrected: bool) -> str:
+    """A cell's p; of a cell that lacks the corrected one which others have, the plain one, marked."""
+    if cell.p_corrected is not None or cell.p is None:
+        return "" if cell.p_corrected is None else p_value(cell.p_corrected)
+    return f"{p_value(cell.p)} raw" if corrected else p_value(cell.p)
 
 
 def _numbers(words: Sequence[Words], *, inline: bool) -> tuple[str, ...]:

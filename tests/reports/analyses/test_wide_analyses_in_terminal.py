@@ -25,7 +25,7 @@ def test_long_texts_beside_an_id_are_said_once_and_not_again_in_each_piece() -> 
 def test_columns_that_are_not_drawn_are_counted() -> None:
     text = " ".join(render([_wide(60)], "terminal", width=80).split())
     left = 60 - text.count("number-")
-    assert f"… and {left} more columns; --all-rows" in text
+    assert f"… and {left} more columns; --full" in text
 
 
 def test_all_rows_are_all_columns_too() -> None:
