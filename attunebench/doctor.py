@@ -72,13 +72,13 @@ def examine(
 
 @_check
 def dependencies() -> str:
-    """Which versions of the core dependencies are installed, and which are missing."""
+    """Which versions of the core dependencies are installed, and which are missing; those with a condition aside."""
     try:
         required = metadata.requires("attunebench") or []
     except metadata.PackageNotFoundError:
         problem = "the package itself is not installed (it was found on the path only): pip install ."
         raise ConfigurationError(problem) from None
-    names = [match[0] for entry in required if "extra ==" not in entry and (match := re.match(r"[\w.-]+", entry))]
+    names = [match[0] for entry in required if ";" not in entry and (match := re.match(r"[\w.-]+", entry))]
     versions = {name: _version_of(name) for name in names}
     if missing := [name for name, version in versions.items() if version is None]:
         raise ConfigurationError(f"not installed: {', '.join(missing)}; install attunebench again with pip")

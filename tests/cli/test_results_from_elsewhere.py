@@ -140,7 +140,7 @@ def test_all_kinds_in_one_folder_stand_side_by_side_and_are_compared(cli: Any) -
     differences = {
         row["key"]: float(row["value"])
         for row in csv.DictReader(io.StringIO(ended.out))
-        if row["table"] == "pairs" and row["column"] == "difference" and row["value"]
+        if row["table"].startswith("pairs") and row["column"] == "difference" and row["value"]
     }
     (between,) = (
         value for key, value in differences.items() if {"shouting-model", "summing-model"} <= set(key.split(" / "))
