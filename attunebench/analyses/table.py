@@ -65,7 +65,6 @@ class Cell:
     small: bool = False
     mark: str = ""
     drill: Drill | None = None
-    link: str = ""
     digits: int | None = None
 
 

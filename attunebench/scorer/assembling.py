@@ -24,7 +24,7 @@ from attunebench.results.votes import on_one_scale
 from attunebench.scorer.answers import MismatchError, may_be_outdated
 from attunebench.scorer.closeness import DraftScores
 from attunebench.scorer.conversation import score_prepared
-from attunebench.scorer.groups import Columns, Floats, Resampling, columns_of, pooled_of
+from attunebench.scorer.groups import Columns, Floats, ScoreSettings, columns_of, pooled_of
 from attunebench.scorer.references import references
 from attunebench.scorer.truth import QUESTIONS, Ground
 from attunebench.scores.files import line_of, new_scores
@@ -36,7 +36,7 @@ class Task:
     """What every process of scoring needs: the labels, how scores are made, and BERTScores where asked for."""
 
     ground: Ground
-    resampling: Resampling
+    settings: ScoreSettings
     drafts: DraftScores | None = None
 
 
@@ -95,7 +95,7 @@ def score_one(task: Task, result: Result) -> Scored | Unknown:
     truth = task.ground.truths.get(result.conversation_id)
     if truth is None:
         return Unknown(result.source_file, result.conversation_id)
-    result = on_one_scale(result, task.resampling.judge_scale)
+    result = on_one_scale(result, task.settings.judge_scale)
     try:
         entry, numbers = score_prepared(truth, result, task.drafts)
     except MismatchError as error:
@@ -132,22 +132,22 @@ def assemble(
     `findings` of the folder take what is no result. `estimate` makes the intervals of the groups, by default one after
     the other.
     """
-    ground, resampling = task.ground, task.resampling
-    gathered = _gather(ground, outcomes, findings, resampling.rules)
+    ground, settings = task.ground, task.settings
+    gathered = _gather(ground, outcomes, findings, settings.rules)
     groups = gathered.groups
     columns = [
-        columns_of([(one.conversation_id, one.participant_id) for one in those], [o.numbers for o in those], resampling)
+        columns_of([(one.conversation_id, one.participant_id) for one in those], [o.numbers for o in those], settings)
         for those in groups.values()
     ]
-    estimates = map(resampling.estimate, columns) if estimate is None else estimate(columns)
-    baselines = references(ground, resampling)  # while others may be at work on the estimates
+    estimates = map(settings.estimate, columns) if estimate is None else estimate(columns)
+    baselines = references(ground, settings)  # while others may be at work on the estimates
     aggregates = [
-        _aggregate(group, metrics, ground, gathered, resampling.rules)
+        _aggregate(group, metrics, ground, gathered, settings.rules)
         for group, metrics in zip(groups, estimates, strict=True)
     ]
-    if resampling.rules == "released":
+    if settings.rules == "released":
         _add_z_scores(aggregates)
-    metadata = _metadata(ground, gathered, resampling)
+    metadata = _metadata(ground, gathered, settings)
     if task.drafts is not None:
         metadata["bertscore"] = task.drafts.facts
     scores = new_scores(
@@ -279,7 +279,7 @@ def _add_z_scores(aggregates: Sequence[AggregateEntry]) -> None:
         metrics["z_score"] |= {"mean": score, "n": metrics["composite"]["n"]}
 
 
-def _metadata(ground: Ground, gathered: _Gathered, resampling: Resampling) -> dict[str, Any]:
+def _metadata(ground: Ground, gathered: _Gathered, settings: ScoreSettings) -> dict[str, Any]:
     scored = [one for those in gathered.groups.values() for one in those]
     return {
         "created": None,
@@ -293,17 +293,17 @@ def _metadata(ground: Ground, gathered: _Gathered, resampling: Resampling) -> di
         "modes": sorted({mode for _, _, mode in gathered.groups}),
         "n_outdated": sum(one.outdated for one in scored),
         "registry_version": REGISTRY_VERSION,
-        "rules": resampling.rules,
+        "rules": settings.rules,
         "judges": sorted({judge for those in gathered.results.values() for one in those for judge in one.judges}),
         "settings": [
             _settings(group, gathered.results[group]) for group in gathered.groups if group in gathered.results
         ],
         "intervals": {
-            "method": f"{'BCa' if resampling.ci == 'bca' else 'percentile'} bootstrap",
+            "method": f"{'BCa' if settings.ci == 'bca' else 'percentile'} bootstrap",
             "level": 0.95,
-            "resamples": resampling.resamples,
-            "seed": resampling.seed,
-            "unit": resampling.cluster or "conversation",
+            "resamples": settings.resamples,
+            "seed": settings.seed,
+            "unit": settings.cluster or "conversation",
         },
         "sources": list(ground.sources),
         "votes_left_out": [

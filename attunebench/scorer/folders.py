@@ -24,7 +24,7 @@ from attunebench.results.schema import Result
 from attunebench.scorer.assembling import Outcome, Scored, Task, assemble, entry_of, score_one
 from attunebench.scorer.closeness import DraftScores, Progress, draft_scores
 from attunebench.scorer.encoder import BertScoreSettings, load_encoder, require_libraries
-from attunebench.scorer.groups import Resampling, ScoreOptions
+from attunebench.scorer.groups import ScoreOptions, ScoreSettings
 from attunebench.scorer.pool import Scorers, processes_for
 from attunebench.scorer.truth import Ground
 from attunebench.scores.files import refuse_foreign, write_scores
@@ -58,8 +58,8 @@ def score(
     provider, model, mode and epoch are not scored but named in `left_out`. `skipped`, what runs could not finish,
     enters coverage alone. `drafts` are the BERTScores of the results' drafts. UsageError for options that do not exist.
     """
-    resampling = Resampling(**options)
-    task = Task(Ground.of(conversations, resampling.rules), resampling, drafts)
+    settings = ScoreSettings(**options)
+    task = Task(Ground.of(conversations, settings.rules), settings, drafts)
     with BytesIO() as lines:
         outcomes = _aside((score_one(task, result) for result in results), lines)
         scores, scored = assemble(task, outcomes, Findings(skipped=list(skipped)))
@@ -113,9 +113,9 @@ def _score_folders(
     **options: Unpack[ScoreOptions],
 ) -> tuple[Scores, list[Scored]]:
     """The scores but for their conversations, and the results whose `lines` these are; DataError without any."""
-    resampling, drafts = Resampling(**options), None
+    settings, drafts = ScoreSettings(**options), None
     if bertscore is not None:
-        if resampling.rules == "released":
+        if settings.rules == "released":
             raise UsageError("The released rules have no BERTScore; score with --rules attunebench, or without it.")
         require_libraries()
     truth = load_conversations(ground_truth, skip_invalid=skip_invalid)
@@ -123,7 +123,7 @@ def _score_folders(
     if bertscore is not None:
         read = (found for path, name in files if isinstance(found := read_result(path, name), Result))
         drafts = draft_scores(truth.conversations, read, load_encoder(bertscore), progress)
-    task = Task(Ground.of(truth.conversations, resampling.rules), resampling, drafts)
+    task = Task(Ground.of(truth.conversations, settings.rules), settings, drafts)
     with _no_collection(), Scorers(task, processes or processes_for(len(files))) as scorers:
         scores, scored = assemble(task, _aside(scorers.score(files), lines), findings, scorers.estimate)
     if not scored:

@@ -31,7 +31,7 @@ Cluster = Literal["participant"]
 
 
 class ScoreOptions(TypedDict, total=False):
-    """How scores and their intervals are made; the defaults are those of `Resampling`."""
+    """How scores and their intervals are made; the defaults are those of `ScoreSettings`."""
 
     seed: int
     resamples: int
@@ -46,7 +46,7 @@ class ScoreOptions(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Resampling:
+class ScoreSettings:
     """The `ScoreOptions`, checked; UsageError for a value that does not exist. Groups of as many units share their
     resamples."""
 
@@ -109,7 +109,7 @@ class Columns(NamedTuple):
 
 
 def columns_of(
-    units: Sequence[tuple[str, str | None]], rows: Sequence[Floats], resampling: Resampling
+    units: Sequence[tuple[str, str | None]], rows: Sequence[Floats], settings: ScoreSettings
 ) -> Columns | None:
     """The columns of a group, one row for each conversation however often it was run; None where nothing was scored.
 
@@ -117,7 +117,7 @@ def columns_of(
     """
     if not units:
         return None
-    ids, table = list(cards_of(resampling.rules)), np.array(rows)
+    ids, table = list(cards_of(settings.rules)), np.array(rows)
     runs: dict[str, list[int]] = {}
     for row, (conversation, _) in enumerate(units):
         runs.setdefault(conversation, []).append(row)
@@ -130,7 +130,7 @@ def columns_of(
         for row, places in enumerate(runs.values()):
             numerators[row, column], denominators[row, column] = both[places].sum(axis=0)
     return Columns(
-        numerators, denominators, _clusters([units[p[0]] for p in runs.values()]) if resampling.cluster else None
+        numerators, denominators, _clusters([units[p[0]] for p in runs.values()]) if settings.cluster else None
     )
 
 

@@ -155,4 +155,4 @@ def _score_files(task: Task, files: Sequence[File]) -> list[Outcome]:
 
 
 def _estimate(task: Task, columns: Columns | None) -> dict[str, Aggregate]:
-    return task.resampling.estimate(columns)
+    return task.settings.estimate(columns)

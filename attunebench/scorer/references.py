@@ -42,7 +42,7 @@ from attunebench.results.schema import (
 )
 from attunebench.scorer.answers import RATES
 from attunebench.scorer.conversation import score_prepared
-from attunebench.scorer.groups import Resampling, columns_of
+from attunebench.scorer.groups import ScoreSettings, columns_of
 from attunebench.scorer.truth import QUESTIONS, Ground
 from attunebench.scores.schema import BASE_RATE, EMPTY_TAGS, GroundTruthEntry, Reference
 
@@ -84,20 +84,20 @@ _MEANINGS = {
 }
 
 
-def references(ground: Ground, resampling: Resampling) -> list[Reference]:
+def references(ground: Ground, settings: ScoreSettings) -> list[Reference]:
     """The references of a ground truth, with intervals from the same resamples as those of models.
 
     The base rate needs two conversations; the list is empty without any.
     """
     found, facts = [], ground.entries
-    cards = cards_of(resampling.rules)
+    cards = cards_of(settings.rules)
     if len(facts) > 1:
         without = {*RATES, *_OF_THE_DATA}
         metrics = [name for name, card in cards.items() if name not in without and card.group != "draft"]
-        found.append(_reference(BASE_RATE, base_rate_results(facts), ground, metrics, resampling))
+        found.append(_reference(BASE_RATE, base_rate_results(facts), ground, metrics, settings))
     if facts:
         metrics = [metric_id for metric_id in cards if metric_id in _OF_TAGS]
-        found.append(_reference(EMPTY_TAGS, empty_tag_results(facts), ground, metrics, resampling))
+        found.append(_reference(EMPTY_TAGS, empty_tag_results(facts), ground, metrics, settings))
     return found
 
 
@@ -167,13 +167,13 @@ def _result(fact: GroundTruthEntry, name: str, **answers: Any) -> Result:
 
 
 def _reference(
-    name: str, results: Sequence[Result], ground: Ground, metrics: Sequence[str], resampling: Resampling
+    name: str, results: Sequence[Result], ground: Ground, metrics: Sequence[str], settings: ScoreSettings
 ) -> Reference:
     scored = [score_prepared(ground.truths[result.conversation_id], result) for result in results]
     entries = [entry for entry, _ in scored]
     shown = [metric_id for metric_id in metrics if any(entry["metrics"][metric_id] is not None for entry in entries)]
     units = [(entry["conversationId"], entry["participant_id"]) for entry in entries]
-    aggregates = resampling.estimate(columns_of(units, [row for _, row in scored], resampling))
+    aggregates = settings.estimate(columns_of(units, [row for _, row in scored], settings))
     label, meaning = _MEANINGS[name]
     return {
         "id": name,

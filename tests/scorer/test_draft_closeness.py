@@ -17,7 +17,7 @@ from attunebench.results.parsing import parse_result
 from attunebench.scorer import score
 from attunebench.scorer.assembling import Task
 from attunebench.scorer.closeness import DraftScores, draft_scores
-from attunebench.scorer.groups import Resampling
+from attunebench.scorer.groups import ScoreSettings
 from attunebench.scorer.pool import Scorers
 from attunebench.scorer.truth import Ground
 
@@ -131,7 +131,7 @@ def test_several_processes_find_what_one_finds(folders, data):
     ground, files = Ground.of(data[0]), result_files(folders[0], Findings())
     found = []
     for processes in (1, 2):
-        with Scorers(Task(ground, Resampling(0, 10), drafts), processes) as scorers:
+        with Scorers(Task(ground, ScoreSettings(0, 10), drafts), processes) as scorers:
             found.append([outcome.line for outcome in scorers.score(files)])
     assert found[0] == found[1]
     assert b'"bertscore_max":1.0' in b"".join(found[0])

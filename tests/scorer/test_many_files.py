@@ -15,7 +15,7 @@ from attunebench.errors import DataError, UsageError
 from attunebench.results.folder import Findings, result_files
 from attunebench.scorer import pool, score_folders, score_to_file
 from attunebench.scorer.assembling import Task
-from attunebench.scorer.groups import Resampling
+from attunebench.scorer.groups import ScoreSettings
 from attunebench.scorer.truth import Ground
 from attunebench.scores import read_scores, write_scores
 from attunebench.scores.loading import load_scores
@@ -54,7 +54,7 @@ def expected(folders, tmp_path_factory):
 
 
 def scorers(folders, processes):
-    task = Task(Ground.of(load_conversations(folders[1])), Resampling(0, 200))
+    task = Task(Ground.of(load_conversations(folders[1])), ScoreSettings(0, 200))
     return pool.Scorers(task, processes)
 
 

@@ -29,7 +29,7 @@ from attunebench.results.parsing import parse_result
 from attunebench.runner.settings import RunSettings
 from attunebench.scorer.answers import COUNTS, MismatchError
 from attunebench.scorer.conversation import score_conversation
-from attunebench.scorer.groups import Floats, Resampling, columns_of
+from attunebench.scorer.groups import Floats, ScoreSettings, columns_of
 from attunebench.scores import ConversationEntry
 
 _logger = getLogger(__name__)
@@ -114,15 +114,15 @@ def _sample(conversation: Conversation, mode: Mode, *, alone: bool) -> Sample:
 def summary(by_mode: bool = False, cluster: Any = None) -> Metric:
     """Each metric but the diagnostic ones as `<id>`, `<id>_stderr` and `<id>_n` where it is defined; counts of items.
     Modes are never averaged: with several of them, and with `by_mode`, a name is `<mode>.<id>`."""
-    resampling = Resampling(resamples=1, cluster=cluster)
+    settings = ScoreSettings(resamples=1, cluster=cluster)
 
     def summarised(scores: list[SampleScore]) -> Value:
         modes: dict[str, list[SampleScore]] = {}
         for score in scores:
             modes.setdefault((score.sample_metadata or {})["mode"], []).append(score)
         if len(modes) < 2 and not by_mode:
-            return dict(_rows(scores, resampling))
-        return {f"{mode}.{name}": row for mode, those in modes.items() for name, row in _rows(those, resampling)}
+            return dict(_rows(scores, settings))
+        return {f"{mode}.{name}": row for mode, those in modes.items() for name, row in _rows(those, settings)}
 
     return summarised
 
@@ -159,10 +159,10 @@ def _score(found: ConversationEntry) -> Score:
     )
 
 
-def _rows(scores: Sequence[SampleScore], resampling: Resampling) -> Iterator[tuple[str, float]]:
+def _rows(scores: Sequence[SampleScore], settings: ScoreSettings) -> Iterator[tuple[str, float]]:
     """The rows of one mode, as `attune-bench score` estimates them."""
     units = [(str(score.sample_id), (score.sample_metadata or {}).get("participant")) for score in scores]
-    estimates = resampling.estimate(columns_of(units, [*map(_numbers, scores)], resampling))
+    estimates = settings.estimate(columns_of(units, [*map(_numbers, scores)], settings))
     for metric_id, estimate in estimates.items():
         if estimate["mean"] is not None and _CARDS[metric_id].status != "diagnostic":
             rows = {"": estimate["mean"], "_stderr": estimate["se"], "_n": float(estimate["n"])}

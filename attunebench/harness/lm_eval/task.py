@@ -27,7 +27,7 @@ from attunebench.protocol.calls import Call, Message
 from attunebench.results.parsing import parse_result
 from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.scorer.folders import score
-from attunebench.scorer.groups import Resampling
+from attunebench.scorer.groups import ScoreSettings
 from attunebench.scores import AggregateEntry
 
 # Below the framework's own logger, which alone has a handler and a level.
@@ -61,7 +61,7 @@ class AttuneBenchTask(Task):
         self.fewshot_rnd = None
         metadata = {"repeats": config.get("repeats", 1), **(config.get("metadata") or {})}
         self._cluster = metadata.get("cluster")
-        Resampling(cluster=self._cluster)  # rejects an unknown cluster before anything is asked
+        ScoreSettings(cluster=self._cluster)  # rejects an unknown cluster before anything is asked
         self.study = study = _study_of(config.get("mode", "default"), metadata)
         (self._mode,) = study.settings.modes
         self._found: AggregateEntry | None = None

@@ -22,8 +22,7 @@ _KEY_SHARE = 0.45
 class Column:
     """A column of a grid. `key` columns say what a row is. Words of columns that are not `right` may wrap.
 
-    `limit`: the width that its words may take at most. `links`: a URL for each word, "" for none; () for none at all.
-    `tied`: it is about the column before it and stands beside that one.
+    `limit`: the width that its words may take at most. `tied`: it is about the column before it and stands beside it.
     """
 
     head: str
@@ -31,7 +30,6 @@ class Column:
     key: bool = False
     right: bool = False
     limit: int | None = None
-    links: tuple[str, ...] = ()
     tied: bool = False
 
     @property

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _NARROWEST = 60
-_LINK_ID = re.compile(r"(?<=\x1b\]8;)id=[^;]*")
-"""Where a hyperlink begins, rich writes a number by chance, and two renderings are to be the same."""
 _PIECES = 3
 """A table that the width cuts in more pieces than these ends there unless all is asked for: nobody reads the rest."""
 _SENTENCE_END, _CLAUSE_END = re.compile(r"(?<=\.)\s+(?=[A-Z0-9])"), re.compile(r"(?<=[.;])\s+")
@@ -140,7 +138,7 @@ def _console(width: int, colour: bool, no_color: bool, rules: str) -> Console:
 
 def _text(console: Console) -> str:
     assert isinstance(console.file, io.StringIO)
-    return "\n".join(line.rstrip() for line in _LINK_ID.sub("", console.file.getvalue()).split("\n"))
+    return "\n".join(line.rstrip() for line in console.file.getvalue().split("\n"))
 
 
 def _draw_analysis(console: Console, analysis: Analysis, rows: int | None) -> None:
@@ -194,7 +192,6 @@ def _pieces(table: Table, rows: Sequence[Sequence[Cell]], width: int) -> list[Gr
         about, cells = table.columns[place], [row[place] for row in rows]
         plain = [replace(cell, p=None, p_corrected=None) for cell in cells]
         words = [words_of(cell, about, n) for cell, n in zip(plain, counts, strict=True)]
-        links = tuple(cell.link for cell in cells)
         is_text = about.unit == "text" or place < keys
         yield Column(
             # What n counts is said below a table; the word is wider than its numbers.
@@ -203,7 +200,6 @@ def _pieces(table: Table, rows: Sequence[Sequence[Cell]], width: int) -> list[Gr
             key=place < keys,
             right=not is_text and not (inline and any(word.interval for word in words)),
             limit=width // 2 if is_text and place >= keys else None,
-            links=links if any(links) else (),
         )
         if any(cell.p is not None or cell.p_corrected is not None for cell in cells):
             corrected = any(cell.p_corrected is not None for cell in cells)
@@ -251,18 +247,16 @@ def _draw_grid(console: Console, grid: Grid) -> None:
     for place, words in enumerate(grid.rows):
         if place == len(grid.rows) - grid.apart:
             table.add_section()
-        cells = zip(words, grid.columns, strict=True)
-        table.add_row(*(_wrapped(word, column, column.links[place] if column.links else "") for word, column in cells))
+        table.add_row(*map(_wrapped, words, grid.columns))
     console.print(table)
 
 
-def _wrapped(word: str, column: Column, link: str = "") -> Text:
+def _wrapped(word: str, column: Column) -> Text:
     """Broken here and not by rich, which would break an interval as readily as a name."""
-    from rich.style import Style
     from rich.text import Text
 
     lines = [piece for line in word.split("\n") for piece in textwrap.wrap(line, column.width, break_on_hyphens=False)]
-    return Text("\n".join(lines).replace(NO_BREAK, " "), Style(link=link) if link else "")
+    return Text("\n".join(lines).replace(NO_BREAK, " "))
 
 
 def _say(console: Console, text: str, style: str, *, indent: str = "") -> None:
