@@ -11,7 +11,7 @@ import html
 import secrets
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -84,8 +84,7 @@ class Page:
 
     def update(self) -> None:
         """Make the page anew where the result files are others than before."""
-        stats = [(path, path.stat()) for path in visible_files(self._results) if path.suffix == ".json"]
-        seen = {(path, stat.st_size, stat.st_mtime_ns) for path, stat in stats}
+        seen = _versions(self._results)
         if seen == self._seen:
             return
         started = time.monotonic()
@@ -108,6 +107,18 @@ class Page:
         digest = metadata.get("ground_truth_sha256")
         with FolderTranscripts(self._conversations, self._results, sha256=digest) as evidence:
             return render_html(scores, evidence=evidence).encode(), metadata["n_results"]
+
+
+def _versions(folder: Path) -> set[tuple[Path, int, int]]:
+    """Path, size and time of each result file, as far as they can be had: files come and go while a run goes on."""
+    versions = set()
+    with suppress(AttuneBenchError):  # no folder any more, which making the page says
+        for path in visible_files(folder):
+            with suppress(OSError):
+                if path.suffix == ".json":
+                    stat = path.stat()
+                    versions.add((path, stat.st_size, stat.st_mtime_ns))
+    return versions
 
 
 @contextmanager

@@ -54,12 +54,16 @@ def _ranked(tables: Mapping[str, Table], rankings: Mapping[str, Ranking]) -> Tab
             rows[row[0].value] += [row[place[id]] for id in _RANKING]
         for row in beside.rows if beside else ():
             at = next(at for at, column in enumerate(beside.columns if beside else ()) if column.id == metric_id)
-            cell = replace(row[at], n=None, small=False)
+            cell = replace(row[at], small=False)
             references.setdefault(row[0].value, [row[0]]).extend((cell, Cell(None), Cell(None)))
     # The mean over models is none of a reference's; one without a value in the first metric says little here.
     kept = [row for name, row in references.items() if row[1].value is not None and name != "mean over models"]
-    lines = [tuple(replace(cell, n=None) for cell in row) for row in (*rows.values(), *kept)]
     ranking = next(iter(rankings.values()))
+    of_all = len(ranking.conversations)  # in the caption; an n that is another stands beside its value
+    lines = [
+        tuple(replace(cell, n=None) if cell.n == of_all or cell.value is None else cell for cell in row)
+        for row in (*rows.values(), *kept)
+    ]
     caption = f"Over {ranking.sample} that all have. In brackets 95 % bootstrap intervals, or ranks over resamples."
     caption += " Below the line: made from the labels alone, without a rank." if kept else ""
     return Table("models", "Ranks", tuple(columns), tuple(lines), caption, apart=len(kept))

@@ -92,8 +92,8 @@ class HeatMap(_Shown):
     """Cells with their numbers, rows from the top, the names of columns above; few columns don't fill the width.
 
     `bold` numbers may be claimed. Colours run between `ends`: light to dark, or, `diverging`, orange to purple around
-    their middle. `row`, `names` and
-    `top`: inches of a row, of the names of rows, and of what is above. `split`: a line is drawn before that column.
+    their middle. `row`, `names` and `top`: inches of a row, of the names of rows, and of what is above. `split`: a line
+    is drawn before that column.
     """
 
     plot: Plot

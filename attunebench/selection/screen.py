@@ -17,17 +17,17 @@ def on_screen(made: Sequence[Analysis]) -> Sequence[Analysis]:
     others = [one.title for one in modes if one is not first and one.tables]
     left = [*(table.title for table in first.tables[1:]), *others]
     more = (f"Not shown: {'; '.join(left)}: --full, --metric or another --format has them.",) if left else ()
+    sides = [row[1].value for row in head.tables[0].rows]
     head = replace(head, question="", tables=(), notes=())
-    return head, replace(first, question="", tables=(_plain(first.tables[0]),), notes=more)
+    return head, replace(first, question="", tables=(_plain(first.tables[0], *sides[:2]),), notes=more)
 
 
-def _plain(table: Table) -> Table:
-    """The table without the base rate, and without an n that is the one of the caption."""
+def _plain(table: Table, subset: object, rest: object) -> Table:
+    """The table without the base rate, and without an n that is that of its whole side, which the caption states."""
     kept = [at for at, column in enumerate(table.columns) if column.id != "beyond"]
-    sides = [at for at, column in enumerate(table.columns) if column.id in ("subset", "rest")]
-    most = {at: max((row[at].n or 0 for row in table.rows), default=0) for at in sides}
+    whole = {at: {"subset": subset, "rest": rest}.get(column.id) for at, column in enumerate(table.columns)}
     rows = (
-        tuple(replace(row[at], n=None) if at in most and row[at].n == most[at] else row[at] for at in kept)
+        tuple(replace(row[at], n=None) if row[at].n in (None, whole[at]) else row[at] for at in kept)
         for row in table.rows
     )
     return replace(table, columns=tuple(table.columns[at] for at in kept), rows=tuple(rows))

@@ -81,6 +81,14 @@ def test_the_page_is_made_anew_when_results_come(
     assert (200, b"page 2") == fetched(address)
 
 
+def test_files_that_vanish_while_it_looks_do_not_end_it(page: Page) -> None:
+    (page._results / "gone.json").symlink_to(page._results / "nothing.json")
+    page.update()
+    shutil.rmtree(page._results)
+    page.update()
+    assert b'http-equiv="refresh"' in page.content
+
+
 def test_only_the_address_that_was_printed_is_answered_and_only_by_that_name(address: str) -> None:
     parts = urlsplit(address)
     assert "127.0.0.1" == parts.hostname

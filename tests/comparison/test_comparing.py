@@ -10,6 +10,7 @@ from plain_scores import plain_scores
 
 from attunebench.analyses import Settings, Table
 from attunebench.comparison import Comparison, compare
+from attunebench.comparison.screen import on_screen
 from attunebench.errors import DataError, UsageError
 from attunebench.metrics.composite import PILLAR_WEIGHTS
 from attunebench.reports.analyses import FORMATS, render
@@ -90,6 +91,22 @@ def test_baselines_are_compared_where_they_are_asked_for(study: ScoreTable) -> N
 def test_what_could_have_been_found_stands_beside_what_was(found: Comparison) -> None:
     table = table_of(found, "compare-default", "told_apart")
     assert all(column(table, "mde") + column(table, "mde_corrected"))
+
+
+def test_on_a_screen_a_value_over_other_conversations_than_the_caption_says_has_its_n() -> None:
+    made = document({"best": 0.8, "last": 0.4})
+    made["conversations"] = [
+        one for one in made["conversations"] if (one["em_model"], one["conversationId"]) != ("last", "c000")
+    ]
+    next(one for one in made["conversations"] if one["em_model"] == "last")["metrics"]["pairwise_accuracy"] = None
+    rows = [{"conversationId": f"c{row:03}", "metrics": {"composite": 50.0 + row % 2}} for row in range(40)]
+    base = {"id": "base-rate", "label": "Base rate", "meaning": "Most frequent answers.", "metrics": {"composite": {}}}
+    made["references"] = [{**base, "conversations": rows, "n_conversations": 40}]
+    (shown,) = on_screen(compare(score_table(made), QUICK), QUICK)
+    ranks = shown.tables[0]
+    assert "Over 39 conversations" in ranks.caption
+    at = [place for place, column in enumerate(ranks.columns) if column.id.startswith("score-")]
+    assert [[None, None], [None, 38], [40, None]] == [[row[place].n for place in at] for row in ranks.rows]
 
 
 def test_named_models_alone_are_compared(study: ScoreTable) -> None:

@@ -20,6 +20,7 @@ from attunebench.scores.loading import score_table
 from attunebench.scores.table import ScoreTable
 from attunebench.selection import EVERYTHING, choose, fields_of, parse_where
 from attunebench.selection.report import FAMILIES, subset_report
+from attunebench.selection.screen import on_screen
 
 QUICK = Settings(resamples=300)
 SURE = Settings(resamples=2000, metrics=("pairwise_accuracy",))
@@ -264,3 +265,18 @@ def test_a_correction_that_does_not_exist_here_is_replaced_and_said() -> None:
 def test_the_same_scores_give_the_same_text(format: str) -> None:
     texts = {render(reported(people_study(), "turns >= 1 and diagnosis is known", QUICK), format) for _ in range(2)}
     assert 1 == len(texts)
+
+
+def test_on_a_screen_n_is_left_out_where_it_is_that_of_the_whole_side_alone() -> None:
+    def without(scores: Any) -> None:
+        for one in scores["conversations"]:
+            if one["conversationId"] == scores["conversations"][0]["conversationId"]:
+                one["metrics"]["pairwise_accuracy"] = None
+        scores["references"] = []
+
+    made = reported(changed(people_scores(), without), f"topic = {WORRY}", SURE, compare=True)
+    full, shown = made[1].tables[0], on_screen(made)[1].tables[0]
+    sizes = [row[1].value for row in made[0].tables[0].rows]
+    for at, size in ((1, sizes[0]), (2, sizes[1])):
+        assert [n for row in full.rows if (n := row[at].n) != size] == [row[at].n for row in shown.rows if row[at].n]
+    assert any(row[at].n for row in shown.rows for at in (1, 2))

@@ -98,8 +98,9 @@ def pack(
             said = {str(t.number): [t.user_message, t.llm_response, t.llm_improved, t.human_edited] for t in turns}
             put("talk", f"talk-{row}", said)
         for row in rows:
-            if _add_replies(written[row], study, row, evidence):
-                put("replies", f"written-{row}", written[row])
+            content = written.pop(row)  # with raw replies it is large, and not needed any more
+            if _add_replies(content, study, row, evidence):
+                put("replies", f"written-{row}", content)
     return Packed(tuple(held.values()), left_out, frozenset(empty))
 
 
