@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -10,7 +11,7 @@ from pydantic import SecretStr, ValidationError
 
 from attunebench.cli.arguments import comma_list, model_names
 from attunebench.cli.options import flag, options_of, parameter
-from attunebench.errors import UsageError
+from attunebench.errors import AttuneBenchError, UsageError
 from attunebench.protocol.calls import Mode
 from attunebench.protocol.modes import parse_modes
 from attunebench.runner.settings import ModelSettings, RunSettings
@@ -92,6 +93,15 @@ def run_settings(em: ModelSettings, judges: Mapping[str, Any], **values: Any) ->
     names = comma_list(judges.get("judge_model"))
     reached = [judge_settings(em, name, provider, base_url, key) for name in names]
     return checked(RunSettings, em=em, judges=reached, **values)
+
+
+@contextmanager
+def errors_about(subject: str) -> Iterator[None]:
+    """Errors of ours begin with what they are about (a key of a run file, a model); "" leaves them as they are."""
+    try:
+        yield
+    except AttuneBenchError as error:
+        raise type(error)(f"{subject}: {error}") if subject else error from None
 
 
 def option_named(name: str) -> str:

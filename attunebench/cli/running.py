@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import typer
 
 from attunebench.backends import endpoint_of
 from attunebench.backends.prices import usd
+from attunebench.cli.asking import errors_about
 from attunebench.cli.closing import closing_lines, going_on
 from attunebench.cli.emitting import folded, say
 from attunebench.cli.loading import load as load
@@ -23,7 +23,7 @@ from attunebench.cli.progress import shown, words
 from attunebench.cli.progress.stream import EventStream
 from attunebench.codebook import Codebook
 from attunebench.conversations import ConversationSet
-from attunebench.errors import AttuneBenchError, ConfigurationError
+from attunebench.errors import ConfigurationError
 from attunebench.runner import RunSettings, RunSummary
 from attunebench.runner.budget import Budget, Cost
 from attunebench.runner.pricing import (
@@ -110,21 +110,13 @@ def check_all(runs: Sequence[RunSettings], loaded: ConversationSet, book: Codebo
     prices for --max-cost, older results in the way. A single run says so itself, but for prices of a new folder."""
     for settings in runs:
         calls = not settings.output.exists()
-        with _naming(settings.em.model if len(runs) > 1 else ""):
+        with errors_about(settings.em.model if len(runs) > 1 else ""):
             if len(runs) > 1:
                 for model in settings.models.values():
                     endpoint_of(model)
                 calls = estimate_run(loaded.conversations, settings, book).calls > 0
             if calls and settings.max_cost is not None:
                 check_bound(settings, known_prices(settings).prices)
-
-
-@contextmanager
-def _naming(model: str) -> Iterator[None]:
-    try:
-        yield
-    except AttuneBenchError as error:
-        raise type(error)(f"{model}: {error}") if model else error from None
 
 
 def say_how_it_ended(summary: RunSummary, settings: RunSettings, again: str) -> None:

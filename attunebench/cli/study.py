@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
 from attunebench.backends.providers import provider_named
 from attunebench.cli.arguments import comma_list
-from attunebench.cli.asking import checked, judge_settings, model_settings, option_named
+from attunebench.cli.asking import checked, errors_about, judge_settings, model_settings, option_named
 from attunebench.cli.run_file import RunFile
 from attunebench.errors import UsageError
 from attunebench.protocol.modes import parse_modes
@@ -73,7 +72,7 @@ def _settings(
     def place(name: str) -> str:
         return f"{file.path}: {name}" if name not in typed and file.path.name else ""
 
-    with _named(place("provider")):
+    with errors_about(place("provider")):
         providers = [provider_named(each.provider) for each in (em, *reached)]
     typed_urls = {values[name] for name in ("base_url", "judge_base_url") if name in typed}
     for provider, each in zip(providers, (em, *reached), strict=True):
@@ -83,22 +82,13 @@ def _settings(
                 f"({each.base_url}); give a key with --{'' if each is em else 'judge-'}api-key, or name the provider "
                 "local, which needs none."
             )
-    with _named(place("modes")):
+    with errors_about(place("modes")):
         modes = parse_modes(values["modes"] or ["default"])
     own = {name: values[name] for name, field in RunSettings.model_fields.items() if field.json_schema_extra}
-    with _named(place("shard")):
+    with errors_about(place("shard")):
         own["shard"] = Shard.parse(own["shard"]) if own["shard"] else None
     spelling = {name: place(name) or option_named(name) for name in own}
     return checked(RunSettings, spelling.get, em=em, judges=reached, modes=modes, output=values["output"], **own)
-
-
-@contextmanager
-def _named(place: str) -> Iterator[None]:
-    """A UsageError says where in the file the reason is."""
-    try:
-        yield
-    except UsageError as error:
-        raise UsageError(f"{place}: {error}") if place else error from None
 
 
 def _judge(em: ModelSettings, judge: Mapping[str, Any], key: str | None) -> ModelSettings:
