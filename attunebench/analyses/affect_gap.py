@@ -57,13 +57,13 @@ def analyse(subject: Subject) -> Analysis:
         made
         for metric, (contrast, cells), first in zip(metrics, gaps, pooled, strict=True)
         for made in (
-            _gap(view, metric, contrast, [first, *cells[1:]], sizes),
-            _means(view, metric, members, sizes),
-            _against_none(view, metric, members, sizes),
+            _gap_table(view, metric, contrast, [first, *cells[1:]], sizes),
+            _means_table(view, metric, members, sizes),
+            _against_none_table(view, metric, members, sizes),
         )
     ]
     return Analysis(
-        tables=(*tables, _parts(view, members), *_split(view, (members[NONE], members[ANY]))),
+        tables=(*tables, _parts_table(view, members), *_split_tables(view, (members[NONE], members[ANY]))),
         shows=view.claims(map(label_of, values), pooled, "between any and no self-reported diagnosis, all models"),
         notes=(_SELF_REPORTED, *within.coverage_text(next(iter(values.values())))),
     )
@@ -90,7 +90,9 @@ def _contrast(
     return contrast, [replace(cell, drill=None if name else drill) for cell, drill in zip(cells, drills, strict=False)]
 
 
-def _gap(view: View, metric: _Metric, contrast: GroupContrast, cells: list[Cell], sizes: Mapping[str, str]) -> Table:
+def _gap_table(
+    view: View, metric: _Metric, contrast: GroupContrast, cells: list[Cell], sizes: Mapping[str, str]
+) -> Table:
     """Any diagnosis minus none for all models, each model, and the reference."""
     label, unit, correction = label_of(metric.id), unit_of(metric.id), CORRECTIONS[plain_correction(view.settings)]
     none, any_ = (
@@ -115,7 +117,7 @@ def _gap(view: View, metric: _Metric, contrast: GroupContrast, cells: list[Cell]
     )
 
 
-def _means(view: View, metric: _Metric, members: Mapping[str, Mask], sizes: Mapping[str, str]) -> Table:
+def _means_table(view: View, metric: _Metric, members: Mapping[str, Mask], sizes: Mapping[str, str]) -> Table:
     """Means of every group; a conversation can be in several."""
     shown = {name: np.where(mask[:, None], metric.columns, np.nan) for name, mask in members.items() if mask.any()}
     silent, label = int((~members[ANY] & ~members[NONE]).sum()), label_of(metric.id)
@@ -130,7 +132,7 @@ def _means(view: View, metric: _Metric, members: Mapping[str, Mask], sizes: Mapp
     )
 
 
-def _against_none(view: View, metric: _Metric, members: Mapping[str, Mask], sizes: Mapping[str, str]) -> Table:
+def _against_none_table(view: View, metric: _Metric, members: Mapping[str, Mask], sizes: Mapping[str, str]) -> Table:
     """Each group of diagnoses against none, over all models; without a row where nobody reported none."""
     none, unit = members[NONE], unit_of(metric.id)
     shown = {name: mask for name, mask in members.items() if name != NONE and mask.any() and none.any()}
@@ -153,7 +155,7 @@ def _against_none(view: View, metric: _Metric, members: Mapping[str, Mask], size
 # What Emotion VA is made of
 
 
-def _tagged(study: ScoreTable) -> Floats:
+def _tagged_turns(study: ScoreTable) -> Floats:
     """1 where the person tagged the turn, 0 where it is neutral: (turns,)."""
     return np.array([np.nan if tags is None else float(bool(tags)) for tags in study.truth_tags()])
 
@@ -166,9 +168,9 @@ def _level(tagged: Floats, of_models: Floats) -> Floats:
     return level
 
 
-def _parts(view: View, members: Mapping[str, Mask]) -> Table:
+def _parts_table(view: View, members: Mapping[str, Mask]) -> Table:
     """A row for each group: neutral turns, tags, Emotion VA on all and on tagged turns, false alarms; over models."""
-    study, tagged = view.study, _tagged(view.study)
+    study, tagged = view.study, _tagged_turns(view.study)
     felt = np.array([np.nan if tags is None else len(tags) for tags in study.truth_tags()])
     numbers = [[[np.nan if t is None else len(t) for t in epochs] for epochs in study.tags(g)] for g in study.groups]
     given = np.array([[defined_mean(np.array(epochs, dtype=float)) for epochs in of] for of in numbers]).T
@@ -198,14 +200,14 @@ def _parts(view: View, members: Mapping[str, Mask]) -> Table:
     )
 
 
-def _split(view: View, sides: tuple[Mask, Mask]) -> list[Table]:
+def _split_tables(view: View, sides: tuple[Mask, Mask]) -> list[Table]:
     """How the difference of the second side from the first splits, for all models and each.
 
     Turns weigh so that each conversation counts once, as in the metric: neutral share · (1 − false alarms) + tagged
     share · VA on tagged turns is then a side's mean, and a difference splits into three parts without a rest. Nothing
     where a side has no neutral or no tagged turn.
     """
-    tagged, of_models = _tagged(view.study), view.study.turn_values("emotion_va")
+    tagged, of_models = _tagged_turns(view.study), view.study.turn_values("emotion_va")
     va = np.column_stack([_level(tagged, of_models), of_models])
     number = view.sums(va)[1]
     kinds = [view.sums(np.where(tagged[:, None] == kind, va, np.nan)) for kind in (0.0, 1.0)]

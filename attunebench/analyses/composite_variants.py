@@ -99,7 +99,7 @@ def analyse(subject: Subject) -> Analysis:
     values = variant_values(study)
     if not values:
         raise Missing("The Composite is defined for no conversation.")
-    compared = [_compared(study, variant, values, settings) for variant in VARIANTS if variant.id in values]
+    compared = [_compare(study, variant, values, settings) for variant in VARIANTS if variant.id in values]
     judged = "judge" in values
     return Analysis(
         tables=(_overview(compared, settings), *(one.table for one in compared[1:] if one.table)),
@@ -123,7 +123,7 @@ def variant_values(study: ScoreTable) -> dict[str, Floats]:
     return {name: found for name, found in values.items() if not np.isnan(found).all()}
 
 
-def _compared(study: ScoreTable, variant: Variant, values: Values, settings: Settings) -> _Compared:
+def _compare(study: ScoreTable, variant: Variant, values: Values, settings: Settings) -> _Compared:
     """Models without any value of the variant are left out, and so are conversations that not all others have."""
     models = np.flatnonzero(~np.isnan(values[variant.id]).all(axis=0))
     sides = [values[name][:, models] for name in ("published", variant.id)]

@@ -67,9 +67,9 @@ def analyse(subject: Subject) -> Analysis:
         skills.pop(_JUDGED, None)
     if len(primary) < 2 and len(skills) < 2:
         raise Missing("Fewer than two skills are defined for these results.")
-    whole = _correlated(view, skills, "capabilities") if len(skills) > 1 else None
+    whole = _correlate(view, skills, "capabilities") if len(skills) > 1 else None
     labelled = {base.label_of(metric_id): values for metric_id, values in primary.items()}
-    metrics = _correlated(view, labelled, "metrics", tested=False) if len(primary) > 1 else None
+    metrics = _correlate(view, labelled, "metrics", tested=False) if len(primary) > 1 else None
     tables = [_capability_table(whole)] if whole else []
     tables += [_matrix(metrics)] if metrics else []
     tables.append(_reliability([one for one in (whole, metrics) if one], settings))
@@ -91,7 +91,7 @@ def _capabilities(study: ScoreTable) -> dict[str, Floats]:
     return {name: found for name, found in values.items() if not np.isnan(found).all()}
 
 
-def _correlated(view: View, rankings: Mapping[str, Floats], use: str, *, tested: bool = True) -> Correlated:
+def _correlate(view: View, rankings: Mapping[str, Floats], use: str, *, tested: bool = True) -> Correlated:
     """Correlate two rankings or more by their values (conversations, models); `use` names the chance."""
     settings, clusters, names, values = view.settings, view.clusters, list(rankings), np.stack(list(rankings.values()))
     rng = settings.rng(f"independence {use}")
@@ -253,7 +253,7 @@ def _subgroups(study: ScoreTable, settings: Settings) -> Table:
         part = study.with_conversations(ids)
         if len(skills := _capabilities(part)) > 1:
             use = f"capabilities {name.replace(':', '', 1)}"
-            parts[name] = _correlated(View.of_study(part, settings), skills, use)
+            parts[name] = _correlate(View.of_study(part, settings), skills, use)
     rows = [(name, one, pair) for name, one in parts.items() for pair in one.pairs]
     return table(
         "subgroups",

@@ -142,13 +142,18 @@ def add_keys(folder: Path) -> None:
             os.environ[name] = value
 
 
-def write_run_file(file: RunFile, runs: Sequence[Mapping[str, Any]], judges: Sequence[Mapping[str, Any]]) -> Path:
-    """Write what was run into its output folder, as a run file that repeats it. `runs`: the values of each model."""
+def write_run_file(file: RunFile, runs: Sequence[Mapping[str, Any]], judges: Sequence[Mapping[str, Any]]) -> None:
+    """Write what was run into its output folder, as a run file that repeats it. `runs`: the values of each model.
+
+    The file that was read stays as it is, whatever part of it this command ran.
+    """
     runs = [{key: value for key, value in run.items() if key not in _ELSEWHERE} for run in runs]
     own = _OF_A_JUDGE if len(runs) > 1 else ()
     shared = {key: value for key, value in runs[0].items() if key not in own and all(run[key] == value for run in runs)}
     folder = Path(runs[0]["output"])
     path = folder / f"_{file.path.stem.lstrip('_')}.toml"
+    if path.exists() and path.samefile(file.path):
+        return
     tables = [(MODELS, {key: run[key] for key in run if key not in shared}) for run in runs] if len(runs) > 1 else []
     lines = [
         f"# Run by attunebench {__version__}, {datetime.now(timezone.utc).isoformat(timespec='seconds')}",
@@ -158,7 +163,6 @@ def write_run_file(file: RunFile, runs: Sequence[Mapping[str, Any]], judges: Seq
         lines += ["", f"[[{name}]]", *_lines(table, folder)]
     with atomic_write(path) as out:
         out.write("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
-    return path
 
 
 def _lines(values: Mapping[str, Any], folder: Path) -> list[str]:

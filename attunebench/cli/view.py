@@ -90,14 +90,14 @@ class Page:
         started = time.monotonic()
         try:
             with working("making the page"):
-                self.content, n_results = self._made()
+                self.content, n_results = self._make()
             say(f"{time.strftime('%H:%M:%S')} {counted(n_results, 'result')} in the report.")
         except AttuneBenchError as error:
             self.content = _WAITING.format(html.escape(str(error))).encode()
             say(f"{time.strftime('%H:%M:%S')} {printable(str(error), 1000)}")
         self._seen, self.seconds = seen, time.monotonic() - started
 
-    def _made(self) -> tuple[bytes, int]:
+    def _make(self) -> tuple[bytes, int]:
         from attunebench import api
         from attunebench.reports.html import render_html
         from attunebench.transcripts import FolderTranscripts

@@ -30,9 +30,9 @@ def leaderboard(study: ScoreTable, rankings: Sequence[Ranking], settings: Settin
     alone = any(len(ranking.ranked) == 1 for ranking in rankings)
     return Analysis(
         tables=(
-            *(_ranked(ranking, settings) for ranking in rankings),
-            *([_differences(rankings, settings)] if len(study.groups) > 1 else []),
-            *([_references(study, metrics, settings)] if study.references else []),
+            *(_rank_table(ranking, settings) for ranking in rankings),
+            *([_pair_counts_table(rankings, settings)] if len(study.groups) > 1 else []),
+            *([_reference_table(study, metrics, settings)] if study.references else []),
         ),
         shows=" ".join(ranking.sentence() for ranking in rankings),
         cannot="Models in one tier are not shown to be equal: these conversations are too few to distinguish them. "
@@ -42,7 +42,7 @@ def leaderboard(study: ScoreTable, rankings: Sequence[Ranking], settings: Settin
     )
 
 
-def _ranked(ranking: Ranking, settings: Settings) -> Table:
+def _rank_table(ranking: Ranking, settings: Settings) -> Table:
     study, metric_id, few, tests = ranking.study, ranking.metric_id, ranking.few, ranking.pairs.tests
     label, unit, baseline = label_of(metric_id), unit_of(metric_id), base.reference_of(study, BASE_RATE)
     lines = {"chance": cards_of(study.rules)[metric_id].chance}
@@ -60,7 +60,7 @@ def _ranked(ranking: Ranking, settings: Settings) -> Table:
         ranks("rank", ranking.rank_cells(), "", "By the mean; in brackets over resamples."),
         column("p_best", best, "P(best)", "share", "Share of resamples in which it is first.", better=True, digits=2),
         counts("apart", apart_cells, "differs from", "Other models that differ from it."),
-        *(_skill(study, metric_id, settings) if study.ids else []),
+        *(_skill_columns(study, metric_id, settings) if study.ids else []),
         order=ranking.order,
         caption=ranking.caption(settings),
         chart=Chart(
@@ -70,7 +70,7 @@ def _ranked(ranking: Ranking, settings: Settings) -> Table:
     )
 
 
-def _differences(rankings: Sequence[Ranking], settings: Settings) -> Table:
+def _pair_counts_table(rankings: Sequence[Ranking], settings: Settings) -> Table:
     """How far the models of each ranking lie apart, how many pairs differ, and what could have been found."""
 
     def in_unit(ranking: Ranking, value: float) -> str:
@@ -93,7 +93,7 @@ def _differences(rankings: Sequence[Ranking], settings: Settings) -> Table:
     )
 
 
-def _skill(shared: ScoreTable, metric_id: str, settings: Settings) -> list[Filled]:
+def _skill_columns(shared: ScoreTable, metric_id: str, settings: Settings) -> list[Filled]:
     """Skill over the base rate per model; no column where the scores have none for the metric."""
     baseline, card = base.reference_of(shared, BASE_RATE), REGISTRY[metric_id]
     if baseline is None or metric_id not in baseline.values:
@@ -103,7 +103,7 @@ def _skill(shared: ScoreTable, metric_id: str, settings: Settings) -> list[Fille
     return [column("skill", cells, "", "share", "0 is the base rate, 1 the ceiling.", better=True)]
 
 
-def _references(study: ScoreTable, metrics: tuple[str, ...], settings: Settings) -> Table:
+def _reference_table(study: ScoreTable, metrics: tuple[str, ...], settings: Settings) -> Table:
     """What the references score on the same conversations, and the models on average; nothing here is ranked."""
     columns = tuple(dict.fromkeys((*metrics, *_OF_TAGS)))
     sampling, gap = Sampling.of(study, settings), np.full(len(study.ids), np.nan)

@@ -27,9 +27,9 @@ def on_screen(found: Comparison, settings: Settings) -> tuple[Analysis, ...]:
     tables = {table.id: table for table in lead.tables}
     rankings = {metric_id: ranking for (metric_id, other), ranking in found.rankings.items() if other == mode}
     rankings = {metric_id: ranking for metric_id, ranking in rankings.items() if metric_id in tables}
-    ranked = _ranked(tables, rankings)
-    shown = [ranked, *_differing({metric_id: tables[f"pairs_{metric_id}"] for metric_id in rankings})]
-    shown[-1] = replace(shown[-1], notes=(*shown[-1].notes, _detectable(rankings, settings)))
+    ranked = _rank_table(tables, rankings)
+    shown = [ranked, *_pair_tables({metric_id: tables[f"pairs_{metric_id}"] for metric_id in rankings})]
+    shown[-1] = replace(shown[-1], notes=(*shown[-1].notes, _detectable_note(rankings, settings)))
     modes = [other for other in dict.fromkeys(other for _, other in found.rankings) if other != mode]
     more = ["every pair", *(f"mode {other}" for other in modes), *(["other weights"] if found.weights else [])]
     marks = legend(shown)  # those of tables that are not shown need no sentence
@@ -38,7 +38,7 @@ def on_screen(found: Comparison, settings: Settings) -> tuple[Analysis, ...]:
     return (replace(lead, question="", cannot="", tables=tuple(shown), notes=notes),)
 
 
-def _ranked(tables: Mapping[str, Table], rankings: Mapping[str, Ranking]) -> Table:
+def _rank_table(tables: Mapping[str, Table], rankings: Mapping[str, Ranking]) -> Table:
     """A row for each model, in the order of the first metric, with value, rank and tier in each; then references."""
     first, *_ = (tables[metric_id] for metric_id in rankings)
     rows = {row[0].value: [row[0]] for row in first.rows}
@@ -69,7 +69,7 @@ def _ranked(tables: Mapping[str, Table], rankings: Mapping[str, Ranking]) -> Tab
     return Table("models", "Ranks", tuple(columns), tuple(lines), caption, apart=len(kept))
 
 
-def _differing(pairs: Mapping[str, Table]) -> Iterator[Table]:
+def _pair_tables(pairs: Mapping[str, Table]) -> Iterator[Table]:
     """The pairs that differ significantly, of each metric the largest differences; a pair that is alone in any case."""
     rows: list[tuple[Cell, ...]] = []
     lead, *_ = pairs.values()
@@ -93,7 +93,7 @@ def _differing(pairs: Mapping[str, Table]) -> Iterator[Table]:
         yield Table("pairs", title, columns, tuple(rows), notes=notes)
 
 
-def _detectable(rankings: Mapping[str, Ranking], settings: Settings) -> str:
+def _detectable_note(rankings: Mapping[str, Ranking], settings: Settings) -> str:
     """What differences the pairs could have shown."""
     parts = []
     for metric_id, ranking in rankings.items():

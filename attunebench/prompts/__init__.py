@@ -31,11 +31,11 @@ def render(name: str, conditions: Mapping[str, bool] | None = None, /, **values:
     bug in this package, and no prompt may be sent with a gap in it.
     """
     conditions = conditions or {}
-    _, known, placeholders = _parsed(name)
+    _, known, placeholders = _parse(name)
     for what, wanted, given in (("conditions", known, set(conditions)), ("values", placeholders, set(values))):
         if wanted != given:
             raise ValueError(f"prompt template {name}: {what} {sorted(given)} given, {sorted(wanted)} known")
-    template = _selected(name, frozenset(word for word, holds in conditions.items() if holds))
+    template = _select(name, frozenset(word for word, holds in conditions.items() if holds))
     return _PLACEHOLDER.sub(lambda match: values[match[1]], template)
 
 
@@ -84,7 +84,7 @@ def _text(name: str) -> str:
 
 
 @cache
-def _parsed(name: str) -> tuple[list[tuple[list[str], str]], set[str], set[str]]:
+def _parse(name: str) -> tuple[list[tuple[list[str], str]], set[str], set[str]]:
     """Each line with the conditions in front of it; all conditions; all placeholders."""
     text = _text(name)
     lines = []
@@ -95,8 +95,8 @@ def _parsed(name: str) -> tuple[list[tuple[list[str], str]], set[str], set[str]]
 
 
 @cache
-def _selected(name: str, on: frozenset[str]) -> str:
+def _select(name: str, on: frozenset[str]) -> str:
     """The template with the lines that hold under `on`, before anything is filled in."""
-    lines, _, _ = _parsed(name)
+    lines, _, _ = _parse(name)
     kept = (line for words, line in lines if all((word.lstrip("!") in on) != word.startswith("!") for word in words))
     return _BLANK_LINES.sub("\n\n", "\n".join(kept)).strip("\n")

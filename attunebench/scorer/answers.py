@@ -84,7 +84,7 @@ class Answers:
 
 def answers_of(truth: Truth, result: Result) -> Answers:
     """The answers with turn numbers and A/B sides as in the conversation; MismatchError where it answers another."""
-    result = _aligned(truth, result)
+    result = _align(truth, result)
     given = {turn.number: turn for turn in result.turns}
     turns = tuple([given.get(labels.number) or ResultTurn(labels.number) for labels in truth.turns])
     pairs = zip(truth.turns, turns, strict=True)
@@ -143,7 +143,7 @@ def _items(truth: Truth, answers: Answers) -> tuple[float, float]:
     return answered, expected
 
 
-def _aligned(truth: Truth, result: Result) -> Result:
+def _align(truth: Truth, result: Result) -> Result:
     if truth.conversation_id != result.conversation_id:
         raise MismatchError(f"its conversation is {result.conversation_id!r}, not {truth.conversation_id!r}")
     if result.asked_sha256 and truth.asked_sha256 and result.asked_sha256 != truth.asked_sha256:
@@ -155,12 +155,12 @@ def _aligned(truth: Truth, result: Result) -> Result:
         turns = tuple(replace(turn, number=number) for turn, number in zip(turns, known, strict=True))
     if lacking := [turn.number for turn in turns if turn.number not in known]:
         raise MismatchError(f"its turn {lacking[0]} is not in the conversation")
-    turned = tuple([_sided(known[turn.number], turn) for turn in turns])
+    turned = tuple([_with_sides(known[turn.number], turn) for turn in turns])
     unchanged = all(new is old for new, old in zip(turned, result.turns, strict=True))
     return result if unchanged else replace(result, turns=turned)
 
 
-def _sided(truth: TruthTurn, turn: ResultTurn) -> ResultTurn:
+def _with_sides(truth: TruthTurn, turn: ResultTurn) -> ResultTurn:
     """The turn with the letters of comparisons whose two replies were shown the other way round exchanged."""
     if not turn.assignment or turn.assignment == truth.assignment:
         return turn

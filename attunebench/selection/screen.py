@@ -19,10 +19,10 @@ def on_screen(made: Sequence[Analysis]) -> Sequence[Analysis]:
     more = (f"Not shown: {'; '.join(left)}: --full, --metric or another --format has them.",) if left else ()
     sides = [row[1].value for row in head.tables[0].rows]
     head = replace(head, question="", tables=(), notes=())
-    return head, replace(first, question="", tables=(_plain(first.tables[0], *sides[:2]),), notes=more)
+    return head, replace(first, question="", tables=(_without_base_rate(first.tables[0], *sides[:2]),), notes=more)
 
 
-def _plain(table: Table, subset: object, rest: object) -> Table:
+def _without_base_rate(table: Table, subset: object, rest: object) -> Table:
     """The table without the base rate, and without an n that is that of its whole side, which the caption states."""
     kept = [at for at, column in enumerate(table.columns) if column.id != "beyond"]
     whole = {at: {"subset": subset, "rest": rest}.get(column.id) for at, column in enumerate(table.columns)}

@@ -23,7 +23,7 @@ def _error(message: str, code: Any = None) -> dict[str, Any]:
     return {"error": {"message": message, "code": code, "metadata": {"provider_name": "fake"}}}
 
 
-def _limited(headers: Mapping[str, str]) -> Status:
+def _rate_limit(headers: Mapping[str, str]) -> Status:
     return Status(429, _error("Rate limit reached", "rate_limit_exceeded"), headers)
 
 
@@ -72,16 +72,16 @@ ODD: dict[str, Fault] = {
 """Good answers in an unusual shape."""
 FAULTS: dict[str, dict[str, Fault]] = {
     "rate": {
-        "429 for a fraction of a second": _limited(_AFTER),
-        "429 for milliseconds": _limited({"retry-after-ms": _IN_MS}),
-        "429 with the reset in a header": _limited(
+        "429 for a fraction of a second": _rate_limit(_AFTER),
+        "429 for milliseconds": _rate_limit({"retry-after-ms": _IN_MS}),
+        "429 with the reset in a header": _rate_limit(
             {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": f"{_IN_MS}ms"}
         ),
     },
     "bare": {
-        "429 without a word of when": _limited({}),
+        "429 without a word of when": _rate_limit({}),
         # By its own clock, which is years off ours, the server asks to wait for no second at all.
-        "429 until a date by the server's own clock": _limited({"date": _LONG_AGO, "retry-after": _LONG_AGO}),
+        "429 until a date by the server's own clock": _rate_limit({"date": _LONG_AGO, "retry-after": _LONG_AGO}),
         "429 under status 200": Status(200, {"id": None, "choices": None, "usage": None, **_error("slow down", 429)}),
     },
     "bodies": {

@@ -61,7 +61,7 @@ def cohen_kappa(
         missed, by_chance = ((table * penalty).sum(axis=(1, 2)) for table in (tables, expected))
         return 1 - ratio(missed * tables.sum(axis=(1, 2)), by_chance)
 
-    return _summarised(_cross_table(a, b, labels), kappa, resampling)
+    return _summary(_cross_table(a, b, labels), kappa, resampling)
 
 
 def gwet_ac1(a: Floats, b: Floats, labels: int, *, resampling: Resampling | None = None) -> Agreement:
@@ -79,7 +79,7 @@ def gwet_ac1(a: Floats, b: Floats, labels: int, *, resampling: Resampling | None
         chance = (habits * (1 - habits)).sum(axis=1) / (labels - 1)
         return np.asarray((np.trace(shares, axis1=1, axis2=2) - chance) / (1 - chance))
 
-    return _summarised(_cross_table(a, b, labels), ac1, resampling)
+    return _summary(_cross_table(a, b, labels), ac1, resampling)
 
 
 def krippendorff_alpha(table: Floats, level: Scale = "nominal", resampling: Resampling | None = None) -> Agreement:
@@ -105,14 +105,14 @@ def krippendorff_alpha(table: Floats, level: Scale = "nominal", resampling: Resa
         n, squares, observed = parts[:, :3].T
         return 1 - ratio(observed * (n - 1), n * squares - (parts[:, 3:] ** 2).sum(axis=1))
 
-    return _summarised(np.column_stack([n, squares, observed, sums]), alpha, resampling)
+    return _summary(np.column_stack([n, squares, observed, sums]), alpha, resampling)
 
 
 def _mean_of_both(a: Floats, b: Floats, values: Floats, resampling: Resampling | None) -> Agreement:
     """The mean of the values over the units that both rated."""
     both = ~np.isnan(a + b)
     cells = np.stack([np.where(both, values, 0.0), both], axis=1)
-    return _summarised(cells, lambda sums: ratio(sums[:, 0], sums[:, 1]), resampling)
+    return _summary(cells, lambda sums: ratio(sums[:, 0], sums[:, 1]), resampling)
 
 
 def _cross_table(a: Floats, b: Floats, labels: int) -> Floats:
@@ -123,7 +123,7 @@ def _cross_table(a: Floats, b: Floats, labels: int) -> Floats:
     return cells
 
 
-def _summarised(cells: Floats, coefficient: Callable[[Floats], Floats], resampling: Resampling | None) -> Agreement:
+def _summary(cells: Floats, coefficient: Callable[[Floats], Floats], resampling: Resampling | None) -> Agreement:
     """The coefficient of the summed cells (units, …), and its interval from resampled sums."""
     counted = np.asarray(cells.any(axis=tuple(range(1, cells.ndim))))
     n = int(counted.sum())

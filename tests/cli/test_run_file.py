@@ -98,6 +98,15 @@ def test_a_model_that_is_typed_is_run_as_the_file_describes_it(
     assert {"b"} == {*asked(server)}
 
 
+def test_a_part_of_a_run_that_is_repeated_leaves_its_file_whole(cli: Command, tmp_path: Path, talks: Path) -> None:
+    models = [table("models", provider="baseline", model=name) for name in ("majority", "lexicon")]
+    assert 0 == cli("run", "--config", study(tmp_path, *models)).status
+    written = tmp_path / "out" / "_study.toml"
+    before = written.read_bytes()
+    assert 0 == cli("run", "baseline", "lexicon", "--config", written).status
+    assert before == written.read_bytes()
+
+
 def test_one_budget_holds_over_all_models(cli: Command, tmp_path: Path) -> None:
     write_conversations(tmp_path / "data", 1, seed=3, turns=1)
     with FakeServer(prices=PRICES) as server:

@@ -71,7 +71,7 @@ def test_the_page_is_made_anew_when_results_come(
         made.append(1)
         return b"page %d" % len(made), len(made)
 
-    monkeypatch.setattr(page, "_made", counted)
+    monkeypatch.setattr(page, "_make", counted)
     page.update()
     page.update()
     assert (200, b"page 1") == fetched(address)

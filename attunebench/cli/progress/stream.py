@@ -131,6 +131,8 @@ class EventStream:
         def write() -> None:
             nonlocal shown
             tally.sample()
+            tally.skipped_news.clear()  # of the display: events say the same
+            tally.warnings.clear()
             while tally.events:
                 self._print(tally.events.popleft())
             last, *counts = shown

@@ -176,18 +176,18 @@ def post(reading: Reading) -> dict[str, Any]:
     own = tuple(given for given in reading.givens if fields((given,), key) or not fields((given,), other))
     mood = inside_or_flat(own, key)
     predicted = reading.numbers(
-        inside_or_flat(_opened(mood), "items"), reading.codebook.panas, *((-6, 6) if is_change else (1, 7))
+        inside_or_flat(_containers(mood), "items"), reading.codebook.panas, *((-6, 6) if is_change else (1, 7))
     )
     return {key: {"items": predicted}, WIDE: _wide(reading)}
 
 
-def _opened(givens: Givens) -> Givens:
+def _containers(givens: Givens) -> Givens:
     return tuple(given.within(container(given.value)) for given in givens)
 
 
 def _wide(reading: Reading) -> dict[str, Any]:
     book = reading.codebook
-    givens = _opened(inside_or_flat(reading.givens, WIDE))
+    givens = _containers(inside_or_flat(reading.givens, WIDE))
     q3 = reading.one(fields(givens, Q3, "q3"), lambda raw: _option(raw, book.q3_options))
     return {
         Q1: reading.one(fields(givens, Q1, "q1"), lambda raw: _options(raw, book.q1_options)),
