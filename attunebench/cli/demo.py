@@ -41,8 +41,8 @@ def demo(
         typer.echo(render(scores, show_all=True, width=style["width"], colour=style["colour"]), nl=False)
     else:
         emit(analyses.render([demo_analysis(scores, results)], **style), None)
-    where = shlex.quote(str(output / "scores.json"))
+    where, again = shlex.quote(str(output / "scores.json")), f"attune-bench demo --full -o {shlex.quote(str(output))}"
     say(f"\nThe page: {page}; open it in a browser.")
-    say("All tables: attune-bench demo --full")
+    say(f"All tables: {again}")
     say(f"What the scores show: attune-bench analyze all -s {where}")
     say("Evaluate a model: attune-bench run PROVIDER MODEL CONVERSATIONS")

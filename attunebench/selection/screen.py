@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from attunebench.analyses.table import Analysis, Table
+from attunebench.analyses.table import Analysis, Table, legend
 
 
 def on_screen(made: Sequence[Analysis]) -> Sequence[Analysis]:
@@ -19,7 +19,8 @@ def on_screen(made: Sequence[Analysis]) -> Sequence[Analysis]:
     more = (f"Not shown: {'; '.join(left)}: --full, --metric or another --format has them.",) if left else ()
     sides = [row[1].value for row in head.tables[0].rows]
     head = replace(head, question="", tables=(), notes=())
-    return head, replace(first, question="", tables=(_without_base_rate(first.tables[0], *sides[:2]),), notes=more)
+    lead = _without_base_rate(first.tables[0], *sides[:2])
+    return head, replace(first, question="", tables=(lead,), notes=(*legend((lead,)), *more))
 
 
 def _without_base_rate(table: Table, subset: object, rest: object) -> Table:

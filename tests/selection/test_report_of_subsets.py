@@ -13,7 +13,7 @@ from planted_studies import cell_of, covers, level, ranked_scores, table_of
 from planted_within import TOPIC_LOSS, WORRY, changed, people_scores, people_study
 
 from attunebench.analyses.base import Settings
-from attunebench.analyses.table import Analysis, Table
+from attunebench.analyses.table import Analysis, Table, legend
 from attunebench.errors import UsageError
 from attunebench.reports.analyses import FORMATS, render
 from attunebench.scores.loading import score_table
@@ -280,3 +280,15 @@ def test_on_a_screen_n_is_left_out_where_it_is_that_of_the_whole_side_alone() ->
     for at, size in ((1, sizes[0]), (2, sizes[1])):
         assert [n for row in full.rows if (n := row[at].n) != size] == [row[at].n for row in shown.rows if row[at].n]
     assert any(row[at].n for row in shown.rows for at in (1, 2))
+
+
+def test_on_a_screen_the_marks_of_the_table_that_is_shown_are_explained() -> None:
+    def alike(scores: Any) -> None:
+        for one in scores["conversations"]:
+            one["metrics"]["q2_clarity"] = 1.0
+
+    settings = replace(SURE, metrics=("q2_clarity",))
+    made = reported(changed(people_scores(), alike), f"topic = {WORRY}", settings, compare=True)
+    shown = on_screen(made)[1]
+    assert legend(shown.tables)
+    assert set(legend(shown.tables)) <= set(shown.notes)
