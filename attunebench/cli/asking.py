@@ -10,7 +10,7 @@ import typer
 from pydantic import SecretStr, ValidationError
 
 from attunebench.cli.arguments import comma_list, model_names
-from attunebench.cli.options import flag, options_of, parameter
+from attunebench.cli.options import flag, option_named, options_of, parameter
 from attunebench.errors import AttuneBenchError, UsageError
 from attunebench.protocol.calls import Mode
 from attunebench.protocol.modes import parse_modes
@@ -102,11 +102,6 @@ def errors_about(subject: str) -> Iterator[None]:
         yield
     except AttuneBenchError as error:
         raise type(error)(f"{subject}: {error}") if subject else error from None
-
-
-def option_named(name: str) -> str:
-    """How a setting is spelt on the command line."""
-    return f"--{name.replace('_', '-')}"
 
 
 def checked(make: Callable[..., T], spelling: Callable[[str], str | None] = option_named, **values: Any) -> T:

@@ -5,7 +5,7 @@ A summary in, lines out. Unknown is said to be unknown; what there is nothing to
 
 from __future__ import annotations
 
-from attunebench.cli.emitting import first, plural
+from attunebench.cli.emitting import first
 from attunebench.cli.progress import words
 from attunebench.metrics.rates import ANSWERED_ENOUGH, percent
 from attunebench.reports.servers import adaptation
@@ -62,7 +62,7 @@ def _first(summary: RunSummary) -> list[str]:
         if refused and not summary.answered_items and set(summary.unanswered) == {"refused"}:
             lines.append(f"Attention: the model refused every call ({refused:,}); all items count as not answered.")
         else:
-            why = f" ({plural(refused, 'call')} refused)" if refused else ""
+            why = f" ({counted(refused, 'call')} refused)" if refused else ""
             lines.append(
                 f"Attention: only {percent(rate)} of the items were answered{why}; the rest counts as not answered."
             )
@@ -99,11 +99,11 @@ def _taken(summary: RunSummary) -> list[str]:
     """Calls and tokens, and what came out of the journal."""
     spending = summary.spending
     again = ((summary.retries, "retry", "retries"), (summary.reasks, "re-prompt", "re-prompts"))
-    parts = [plural(summary.calls, "call") + " answered", *(plural(*each) for each in again if each[0])]
+    parts = [counted(summary.calls, "call") + " answered", *(counted(*each) for each in again if each[0])]
     parts += words.tokens(spending.usage)
     lines = [f"{', '.join(parts)}."] if summary.calls else []
     if replayed := spending.replayed:
-        count = plural(replayed, "reply", "replies")
+        count = counted(replayed, "reply", "replies")
         lines.append(f"{count} came from the journal: paid by an earlier run, not counted in tokens or cost here.")
     return lines
 
@@ -120,7 +120,7 @@ def _cost(summary: RunSummary) -> list[str]:
     if so_far:
         lines.append(f"Cost: {so_far}" + (f", of it {', '.join(parts)}" if parts else "") + ".")
     if spending.lost:
-        lost = plural(spending.lost, "request was", "requests were")
+        lost = counted(spending.lost, "request was", "requests were")
         lines.append(f"{lost} left without a usable reply; the provider may bill them all the same.")
     return lines
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from attunebench.cli.arguments import FOLDER, CodebookOption, ResultsOption
-from attunebench.cli.emitting import plural, say, working
+from attunebench.cli.emitting import say, working
 from attunebench.cli.options import flag
-from attunebench.text import printable
+from attunebench.text import counted, printable
 
 if TYPE_CHECKING:
     from attunebench.batches.collecting import Collected
@@ -54,8 +54,8 @@ def collect(
 def _lines(summary: CollectSummary, results: str) -> Iterator[str]:
     collected = summary.collected
     attention = [f"Attention: {printable(problem, 2000)}" for problem in summary.problems]
-    for path, counted in summary.files.items():
-        yield from _oddities(printable(str(path)), counted)
+    for path, of_file in summary.files.items():
+        yield from _oddities(printable(str(path)), of_file)
     yield from _replies(summary)
     yield from _errors(collected)
     if not collected.tags:
@@ -63,11 +63,11 @@ def _lines(summary: CollectSummary, results: str) -> Iterator[str]:
         if not summary.problems and collected.asking < collected.lines:
             yield f"No line answers a request that was planned into {results}; is it the right folder?"
         return
-    yield f"{plural(summary.written, 'result')} written to {results}, {summary.complete} complete before."
+    yield f"{counted(summary.written, 'result')} written to {results}, {summary.complete} complete before."
     if gone := sorted(summary.gone):
         named = ", ".join(printable(each, 80) for each in gone[:_NAMED_AT_MOST]) + ", …" * (len(gone) > _NAMED_AT_MOST)
         what = "that are not among the conversations any more"
-        yield f"Answers are kept and not used: {plural(len(gone), 'conversation')} {what}: {named}."
+        yield f"Answers are kept and not used: {counted(len(gone), 'conversation')} {what}: {named}."
     yield from attention
     for left in summary.left:
         yield from _left(left)
@@ -76,19 +76,19 @@ def _lines(summary: CollectSummary, results: str) -> Iterator[str]:
         yield f"Nothing is left to ask. Next: {printable(shlex.join(words), 2000)}"
 
 
-def _oddities(path: str, counted: Collected) -> Iterator[str]:
+def _oddities(path: str, of_file: Collected) -> Iterator[str]:
     """What in a file is no answer to a request of this folder."""
-    if counted.asking:
-        what = "is a file of requests, not of answers" if counted.asking == counted.lines else "also holds requests"
-        yield f"{path} {what} ({plural(counted.asking, 'line')})."
-    if counted.unreadable:
-        what = "; it looks like a web page" if counted.pages else " (cut, or no JSON with a custom_id)"
+    if of_file.asking:
+        what = "is a file of requests, not of answers" if of_file.asking == of_file.lines else "also holds requests"
+        yield f"{path} {what} ({counted(of_file.asking, 'line')})."
+    if of_file.unreadable:
+        what = "; it looks like a web page" if of_file.pages else " (cut, or no JSON with a custom_id)"
         yield (
-            f"{path}: {counted.unreadable:,} of {plural(counted.lines, 'line')} cannot be read{what}. "
+            f"{path}: {of_file.unreadable:,} of {counted(of_file.lines, 'line')} cannot be read{what}. "
             "Collect these answers from an intact file first; otherwise their requests are planned, and paid, again."
         )
-    if counted.foreign:
-        yield f"{path}: {plural(counted.foreign, 'line')} answering no request of this folder."
+    if of_file.foreign:
+        yield f"{path}: {counted(of_file.foreign, 'line')} answering no request of this folder."
 
 
 def _replies(summary: CollectSummary) -> Iterator[str]:
@@ -98,7 +98,7 @@ def _replies(summary: CollectSummary) -> Iterator[str]:
         parts.append(f"{collected.replaced:,} of them in place of an error")
     if collected.known:
         parts.append(f"{collected.known:,} known before")
-    yield f"{plural(collected.lines, 'line')} in {plural(len(summary.files), 'file')}; answers: {', '.join(parts)}."
+    yield f"{counted(collected.lines, 'line')} in {counted(len(summary.files), 'file')}; answers: {', '.join(parts)}."
     spent, usage = collected.spent, collected.spent.usage
     known = spent.replies - spent.unpriced
     counts = ((usage.prompt_tokens, "prompt"), (usage.completion_tokens, "completion"))
@@ -113,25 +113,25 @@ def _errors(collected: Collected) -> Iterator[str]:
     yield from _reasons("brought an error; the requests are planned again", collected.later)
     yield from _reasons("brought an error that has to be fixed first", collected.stopped)
     if collected.adapted:
-        yield f"{plural(collected.adapted, 'request')} not taken as it was put, and planned without what was refused."
+        yield f"{counted(collected.adapted, 'request')} not taken as it was put, and planned without what was refused."
 
 
 def _reasons(what: str, reasons: Counter[str]) -> Iterator[str]:
     if not reasons:
         return
-    yield f"{plural(sum(reasons.values()), 'line')} {what}:"
+    yield f"{counted(sum(reasons.values()), 'line')} {what}:"
     # Equal counts in the order of their words: the order of lines shows nowhere.
     ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
     for reason, count in ordered[:_NAMED_AT_MOST]:
         yield f"  {count:,} × {printable(reason)}"
     if rest := ordered[_NAMED_AT_MOST:]:
-        yield f"  {sum(count for _, count in rest):,} × {plural(len(rest), 'other reason')}"
+        yield f"  {sum(count for _, count in rest):,} × {counted(len(rest), 'other reason')}"
 
 
 def _left(left: RequestFiles) -> Iterator[str]:
-    parts = [f"{plural(count, 'request')} to {printable(model)}" for model, count in sorted(left.requests.items())]
+    parts = [f"{counted(count, 'request')} to {printable(model)}" for model, count in sorted(left.requests.items())]
     again = f" ({left.again:,} of them once more)" if left.again else ""
-    waiting = [f"{plural(left.waiting, 'judge call')} waiting for drafts"] if left.waiting else []
+    waiting = [f"{counted(left.waiting, 'judge call')} waiting for drafts"] if left.waiting else []
     yield f"Left to ask: {', '.join([*parts, *waiting])}{again}."
     if left.requests and left.command:
         yield f"Plan them with: {left.command if left.command.isprintable() else printable(left.command, 2000)}"

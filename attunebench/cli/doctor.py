@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from attunebench.cli.arguments import JsonOption
-from attunebench.cli.emitting import plural
 from attunebench.cli.options import flag
+from attunebench.text import counted
 
 _MARKS = {"ok": "ok  ", "note": "-   ", "fail": "FAIL"}
 
@@ -38,6 +38,6 @@ def doctor(
         typer.echo(f"{_MARKS[finding.state]}  {finding.text}")
         failed += finding.state == "fail"
     if failed:
-        typer.echo(f"{plural(failed, 'problem')} found; the lines marked FAIL say what to do.")
+        typer.echo(f"{counted(failed, 'problem')} found; the lines marked FAIL say what to do.")
         raise typer.Exit(1)
     typer.echo("No problems found.")

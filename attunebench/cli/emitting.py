@@ -17,7 +17,7 @@ from attunebench.cli.arguments import Format
 from attunebench.errors import DataError, UsageError
 from attunebench.files import atomic_write, replaces_a_file
 from attunebench.jsonfile import read_json
-from attunebench.text import clean, counted
+from attunebench.text import clean
 
 if TYPE_CHECKING:
     from attunebench.analyses.table import Analysis
@@ -41,9 +41,6 @@ def folded(line: str) -> str:
 def warn(text: str) -> None:
     """A warning on stderr, where the format that was written has no place for it."""
     say(f"! {clean(text)}")
-
-
-plural = counted
 
 
 def first(lines: Sequence[str], more: str = " more.", *, most: int = 5) -> list[str]:

@@ -98,11 +98,6 @@ FILTER_OPTIONS = [
 ]
 
 
-def flag_of(name: str) -> str:
-    """The option whose values are called so."""
-    return f"--{name.replace('_', '-')}"
-
-
 class FilterCommand(PanelCommand):
     """A command `with_filters`: its help shows them apart, and an option that is gone names its expression."""
 

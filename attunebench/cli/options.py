@@ -26,6 +26,11 @@ _FIRST_COLUMN = 24
 _SHOW_ALL = f"{__name__}.all"
 
 
+def option_named(name: str) -> str:
+    """How the option whose value is called so is spelt on the command line."""
+    return f"--{name.replace('_', '-')}"
+
+
 def parameter(name: str, kind: Any, default: Any = None) -> inspect.Parameter:
     """An option of a command: the name of its value, its type (`Annotated` with a typer.Option) and its default."""
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)

@@ -21,10 +21,10 @@ from attunebench.cli.arguments import (
     one_folder,
 )
 from attunebench.cli.asking import JUDGES, MODEL, model_settings, modes_of, run_settings
-from attunebench.cli.emitting import plural, say
+from attunebench.cli.emitting import say
 from attunebench.cli.options import flag, options_of, with_options
 from attunebench.runner.settings import RunSettings
-from attunebench.text import printable
+from attunebench.text import counted, printable
 
 if TYPE_CHECKING:
     from attunebench.batches.files import PlanSummary
@@ -107,20 +107,20 @@ def _lines(summary: PlanSummary, settings: RunSettings, new_only: bool) -> Itera
     planned, results = summary.planned, printable(str(settings.output))
     for each in planned.files:
         path, model = printable(str(each.path)), printable(each.model)
-        yield f"{path}: {plural(each.lines, 'request')} to {model}, {each.bytes:,} B."
+        yield f"{path}: {counted(each.lines, 'request')} to {model}, {each.bytes:,} B."
     if not planned.files:
         yield "There is nothing to ask." if not summary.asked_before else "There is nothing new to ask."
     for (tag, when), count in summary.asked_before.items():
         done = "left out" if new_only else "asked here too"
-        yield f"{plural(count, 'request')} of the plan {tag} ({when}) not answered yet: {done}."
+        yield f"{counted(count, 'request')} of the plan {tag} ({when}) not answered yet: {done}."
     if summary.asked_before and not new_only:
         yield "Have these answered once only: --new-only leaves out what an engine is still working on."
     yield from (f"Attention: {printable(problem, 2000)}" for problem in summary.problems)
     yield from map(printable, summary.notes)
     if summary.waiting:
-        yield f"{plural(summary.waiting, 'judge call')} will be planned when the drafts are collected."
+        yield f"{counted(summary.waiting, 'judge call')} will be planned when the drafts are collected."
     if summary.written or summary.complete or not planned.files:
-        written = f"{plural(summary.written, 'result')} written to {results} from its journal"
+        written = f"{counted(summary.written, 'result')} written to {results} from its journal"
         yield f"{written}; {summary.complete} complete before."
     if planned.files:
         words = shlex.join(["attune-bench", "collect", "RESPONSES", "--results", str(settings.output)])

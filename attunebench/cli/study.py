@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from attunebench.backends.providers import provider_named
 from attunebench.cli.arguments import comma_list
-from attunebench.cli.asking import checked, errors_about, judge_settings, model_settings, option_named
+from attunebench.cli.asking import checked, errors_about, judge_settings, model_settings
+from attunebench.cli.options import option_named
 from attunebench.cli.run_file import RunFile
 from attunebench.errors import UsageError
 from attunebench.protocol.modes import parse_modes

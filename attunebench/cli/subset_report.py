@@ -22,8 +22,8 @@ from attunebench.cli.arguments import (
     scores_and_models,
 )
 from attunebench.cli.emitting import emit_analyses, is_brief, working
-from attunebench.cli.filtering import FILTER_OPTIONS, FilterCommand, condition_of, flag_of
-from attunebench.cli.options import flag, with_options
+from attunebench.cli.filtering import FILTER_OPTIONS, FilterCommand, condition_of
+from attunebench.cli.options import flag, option_named, with_options
 from attunebench.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def subset_report(
 
     sources, names = scores_and_models(files, scores, models)
     settings = analysis_settings(how)
-    chosen = {flag_of(name): values for name, values in filters.items() if values}
+    chosen = {option_named(name): values for name, values in filters.items() if values}
     study = chosen_groups(load_scores(sources), settings, names)
     facts = _facts(study, conversations, skip_invalid=skip_invalid)
     brief = is_brief(**shown)

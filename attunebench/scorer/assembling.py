@@ -24,11 +24,12 @@ from attunebench.results.votes import on_one_scale
 from attunebench.scorer.answers import MismatchError, may_be_outdated
 from attunebench.scorer.closeness import DraftScores
 from attunebench.scorer.conversation import score_prepared
-from attunebench.scorer.groups import Columns, Floats, ScoreSettings, columns_of, pooled_of
+from attunebench.scorer.groups import Columns, ScoreSettings, columns_of, pooled_of
 from attunebench.scorer.references import references
 from attunebench.scorer.truth import QUESTIONS, Ground
 from attunebench.scores.files import line_of, new_scores
 from attunebench.scores.schema import Aggregate, AggregateEntry, ConversationEntry, Coverage, Sample, Scores
+from attunebench.statistics.bootstrap import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypedDict, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attunebench.errors import UsageError
 from attunebench.judging import JudgeScale
@@ -23,9 +22,9 @@ from attunebench.scorer.conversation import pooled_json
 from attunebench.scorer.released import CATEGORIES
 from attunebench.scores.schema import Aggregate, Pooled
 from attunebench.statistics import bootstrap
+from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.intervals import bca_ratios, with_wilson
 
-Floats = NDArray[np.float64]
 Ci = Literal["percentile", "bca"]
 Cluster = Literal["participant"]
 

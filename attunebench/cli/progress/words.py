@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING
 
 from attunebench.backends.prices import usd
-from attunebench.cli.emitting import plural
 from attunebench.text import counted, printable
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def cost(spending: Budget) -> str:
         return usd(spending.cost)
     if not unpriced:
         return ""
-    return f"at least {usd(known)} ({plural(unpriced, 'reply', 'replies')} of unknown cost)" if known else UNKNOWN
+    return f"at least {usd(known)} ({counted(unpriced, 'reply', 'replies')} of unknown cost)" if known else UNKNOWN
 
 
 def split(spending: Budget) -> list[str]:
@@ -103,7 +102,7 @@ def troubles(tally: Tally) -> list[str]:
     words = (("retry", "retries"), ("re-prompt", "re-prompts"), ("skipped", "skipped"))
     counts = (tally.retries, tally.reasks, tally.skips)
     last = [f"last: {reason(tally.last_reason)}"] if tally.last_reason else []
-    return [plural(count, *word) for count, word in zip(counts, words, strict=True) if count] + last
+    return [counted(count, *word) for count, word in zip(counts, words, strict=True) if count] + last
 
 
 def done(tally: Tally) -> list[str]:
@@ -180,7 +179,7 @@ def _of_a_run(plan: RunPlan, settings: RunSettings) -> str:
     return (
         f"{printable(em.model)} ({em.provider}), {', '.join(settings.modes)}: "
         f"{counted(plan.jobs - plan.complete, 'result')} to make ({plan.order}), {plan.complete} complete, "
-        f"{plural(plan.calls, 'call')}"
+        f"{counted(plan.calls, 'call')}"
         + (f", judged by {judges}" if judges else "")
         + f", into {printable(str(settings.output))}"
     )

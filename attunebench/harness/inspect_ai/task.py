@@ -29,8 +29,9 @@ from attunebench.results.parsing import parse_result
 from attunebench.runner.settings import RunSettings
 from attunebench.scorer.answers import COUNTS, MismatchError
 from attunebench.scorer.conversation import score_conversation
-from attunebench.scorer.groups import Floats, ScoreSettings, columns_of
+from attunebench.scorer.groups import ScoreSettings, columns_of
 from attunebench.scores import ConversationEntry
+from attunebench.statistics.bootstrap import Floats
 
 _logger = getLogger(__name__)
 _CARDS = cards_of("attunebench")
