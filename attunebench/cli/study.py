@@ -29,11 +29,12 @@ class Study(NamedTuple):
 def study_of(file: RunFile, options: Mapping[str, Any], typed: Collection[str]) -> Study:
     """The runs of `options`: the `typed` ones win over the file, and the file over defaults. Raises UsageError."""
     line = {name: options[name] for name in typed if name in options}
-    values = [{**options, **file.shared, **model, **line} for model in file.models or [{}]]
-    if "provider" in line:  # one model, as the file describes it or by itself
-        same = [each for each in values if (each["provider"], each["model"]) == (line["provider"], line.get("model"))]
-        own = {**options, **file.shared, **line}
-        values = [own if each is own else {**each, **line} for each in same[:1] or [own]]
+    described = [{**options, **file.shared, **model} for model in file.models] or [{**options, **file.shared}]
+    if "provider" in line:  # one model, as the file describes it (perhaps once for each mode) or by itself
+        own = (line["provider"], line.get("model"))
+        described = [each for each in described if (each["provider"], each["model"]) == own]
+        described = described[: 1 if "modes" in line else None] or [{**options, **file.shared}]
+    values = [{**each, **line} for each in described]
     if any(None in (each["provider"], each["model"]) for each in values):
         raise UsageError(f"{file.path}: a model lacks its provider or its name (the keys provider and model).")
     judges = () if "judge_model" in line else file.judges

@@ -93,9 +93,26 @@ def test_a_model_that_is_typed_is_run_as_the_file_describes_it(
     cli: Command, server: FakeServer, tmp_path: Path
 ) -> None:
     write_conversations(tmp_path / "data", 1, seed=3, turns=1)
-    models = [table("models", provider="local", model=name, base_url=server.url) for name in ("a", "b")]
-    assert 0 == cli("run", "local", "b", "--config", study(tmp_path, *models)).status
-    assert {"b"} == {*asked(server)}
+    of_models = {"a": "max_tokens = 111", "b": "max_tokens = 222"}
+    models = [table("models", of, provider="local", model=name, base_url=server.url) for name, of in of_models.items()]
+    file = study(tmp_path, "max_tokens = 333", *models)
+    assert 0 == cli("run", "local", "b", "--config", file).status
+    assert 0 == cli("run", "local", "c", "--base-url", server.url, "--config", file).status
+    assert {("b", 222), ("c", 333)} == {(body["model"], body["max_tokens"]) for body in server.bodies}
+
+
+def test_a_model_that_is_typed_is_run_in_all_modes_that_the_file_has_for_it(
+    cli: Command, tmp_path: Path, talks: Path
+) -> None:
+    each = [
+        table("models", f'modes = ["{mode}"]', provider="baseline", model="majority") for mode in ("default", "verbose")
+    ]
+    file = study(tmp_path, *each, table("models", provider="baseline", model="lexicon"))
+    assert 0 == cli("run", "baseline", "majority", "--config", file).status
+    expected = {("majority", mode): 2 for mode in ("default", "verbose")}
+    assert expected == Counter((made["em_model"], made["mode"]) for made in results(tmp_path / "out"))
+    assert 0 == cli("run", "baseline", "majority", "--modes", "omniscient", "--config", file).status
+    assert 6 == len(results(tmp_path / "out"))
 
 
 def test_a_part_of_a_run_that_is_repeated_leaves_its_file_whole(cli: Command, tmp_path: Path, talks: Path) -> None:
