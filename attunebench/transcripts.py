@@ -155,9 +155,9 @@ class FolderTranscripts:
             if journal.count():
                 self._journal = journal
             else:
-                self._remarks.append("Raw replies are not here: the results folder has no call journal with replies.")
+                self._remarks.append("Raw replies are missing: the results folder has no call journal with replies.")
         except DataError as error:
-            self._remarks.append(f"Raw replies are not here: {error}")
+            self._remarks.append(f"Raw replies are missing: {error}")
 
 
 def _reply(entry: Entry, *, several: bool) -> RawReply:

@@ -38,7 +38,7 @@ SHARES = {
     "calls cut at the token limit": ("truncated", "made"),
     "calls re-prompted": ("reasked", "made"),
 }
-_SERVED = {"model": "models_reported", "provider": "providers_reported", "answer format held by": "structured_used"}
+_SERVED = {"model": "models_reported", "provider": "providers_reported", "answer format enforced by": "structured_used"}
 _SETTINGS = ("attunebench_version", "prompt_set_sha256", "codebook_sha256", "panas_strategy")
 _TOKENS = {
     "prompt": "prompt_tokens",
@@ -183,7 +183,7 @@ def _calls(one: Account) -> Table:
         counts("count"),
         counts("of", (), "", "Items expected, or calls made."),
         rows=[(name, n, value, part if n else None, whole if n else None) for name, (part, whole, n, value) in found],
-        caption="Judges are not among them. An unanswered item counts as wrong, and says little of empathy.",
+        caption="Without the calls to judges. An unanswered item counts as wrong, but measures formatting, not empathy.",
     )
 
 
@@ -196,12 +196,12 @@ def _amounts(one: Account, id: str, unit: Unit, paths: Mapping[str, tuple[str, .
         id,
         id.capitalize(),
         words("what", paths),
-        counts("n", [amount.n for amount in amounts], "stated", "Results that state it."),
+        counts("n", [amount.n for amount in amounts], "reported", "Results that report it."),
         counts("of", [amount.of for amount in amounts], "of results"),
         column("total", totals, "", unit, "Over the results that state it.", digits=digits),
         column("mean", [amount.mean for amount in amounts], "", unit, "Per conversation.", digits=digits),
         *(of for of in spread if of.column.id in ("median", "lowest", "highest")),
-        caption="Without judges; total over all results that state it, the rest per conversation.",
+        caption="Without judges; total over all results that report it, the rest per conversation.",
         notes=("The total is a part of what was spent: not all results state theirs.",) if partial else (),
     )
 
@@ -246,6 +246,6 @@ def _provenance(one: Account) -> Table:
         counts("results"),
         words("value"),
         rows=[*rows, *((name, count, value) for (name, value), count in results.items())],
-        caption="In how many results, as servers said and as the run was set. A format is held by a schema, by JSON "
-        "mode (object), or by the prompt alone (text); a result in which several names answered counts for each.",
+        caption="Numbers of results, as reported by servers and as set for the run. A format is enforced by a schema, by "
+        "JSON mode (object), or by the prompt alone (text); a result in which several names answered counts for each.",
     )

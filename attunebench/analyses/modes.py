@@ -76,7 +76,7 @@ def _pairs(subject: Subject) -> list[tuple[ScoreTable, ScoreTable]]:
     primary, wanted = base.primary_mode(subject.study), subject.settings.mode
     modes = [mode for mode in subject.study.modes if mode != primary]
     if not modes:
-        raise Missing(f"All results are in one mode, {primary}; a comparison takes two.")
+        raise Missing(f"All results are in one mode, {primary}; a comparison requires two.")
     if wanted and wanted != primary:
         modes = [mode for mode in modes if mode == wanted]
     pairs = []

@@ -58,15 +58,14 @@ def analyse(subject: Subject) -> Analysis:
     named = {label_of(m): row for m, row in gains.items() if m not in tipped}
     named |= {of.title: [row[-1] for row in of.rows] for of in questions}
     stands = standing(base)
-    below = (
-        "is below blind guessing, which happens with even answers and few conversations: being above it shows nothing"
-    )
+    where = " and ".join(label_of(m) for m in tipped)
+    below = "is below chance, which happens with balanced labels and few conversations; exceeding it shows nothing"
     return Analysis(
         tables=(_gain_table(view, gains, base.label), _skill_table(view, values, stands), *questions),
         shows=_shows(view, named),
         warnings=(
             *view.reach(len(cells)),
-            *(f"On {label_of(m)} the base rate {below}, and nothing is claimed." for m in tipped),
+            *((f"On {where} the base rate {below}, so no claim is made.",) if tipped else ()),
         ),
         notes=(f"{base.label}: {stands.meaning}",),
     )

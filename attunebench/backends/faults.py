@@ -225,7 +225,7 @@ RULES: tuple[Rule, ...] = (  # read from the top; the last row takes everything
     Rule("timeout", lambda f: f.line == "timeout", "retry", "{provider} at {host} did not answer in time{says}",
          "timeout"),
     Rule("unreachable", lambda f: f.line in ("unreachable", "unknown host", "no tls"), "retry",
-         "The connection to {provider} at {url} could not be made{says}", "connect"),
+         "Cannot connect to {provider} at {url}{says}", "connect"),
     Rule("connection", lambda f: f.line == "connection", "retry", "The connection to {provider} at {url} failed{says}",
          "line"),
     Rule("error body", lambda f: f.line == "error body", "retry",

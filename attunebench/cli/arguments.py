@@ -142,7 +142,7 @@ GroundTruthOption = Annotated[Path | None, flag("Folder of the conversations wit
 RanConversationsOption = Annotated[Path | None, flag("Folder of the conversations that were run.  [required]", *FOLDER)]
 ResultsOption = Annotated[Path, flag("Folder of the result files.", "--results", "-r")]
 ScoresFilesArgument = Annotated[
-    list[Path] | None, typer.Argument(metavar="FILE…", help="Files that `score` wrote.", show_default="scores.json")
+    list[Path] | None, typer.Argument(metavar="FILE", help="Files that `score` wrote.", show_default="scores.json")
 ]
 ScoresFilesOption = Annotated[
     list[Path] | None,

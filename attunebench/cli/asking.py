@@ -64,7 +64,7 @@ def refuse_further_words(context: typer.Context) -> None:
         except UsageError as error:
             where = "stands after PROVIDER, MODEL and CONVERSATIONS and was taken for a mode"
             raise UsageError(f"{words} {where}. {error}") from None
-        raise UsageError(f"{words} is left over; modes are given with --modes.")
+        raise UsageError(f"Unexpected argument: {words}. Modes are given with --modes.")
 
 
 def model_settings(provider: str, model: str, base_url: str | None, api_key: str | None) -> ModelSettings:

@@ -13,8 +13,8 @@ from attunebench.runner import RunSettings, RunSummary
 from attunebench.text import counted, printable
 
 _STOPPED = {
-    "max-cost": "Stopped by --max-cost: the next calls might have cost more than that.",
-    "outage": "Stopped by an outage: the server gave no more answers.",
+    "max-cost": "Stopped by --max-cost: the next request could exceed it.",
+    "outage": "Stopped by an outage: the server no longer answers.",
     "interrupted": "Interrupted: nothing that was finished is lost.",
     "cancelled": "Stopped: somebody has cancelled a batch, so nothing more was sent.",
 }
@@ -48,9 +48,9 @@ def going_on(summary: RunSummary, again: str) -> str:
     more = ""
     if summary.stopped == "max-cost":
         # What this start has spent does not count towards the next one's limit.
-        more = " (--max-cost counts anew)" if summary.calls else " (with a higher --max-cost)"
+        more = " (each run has its own --max-cost limit)" if summary.calls else " (raise --max-cost)"
     # Only white space as it was typed makes the same command; what could steer a terminal goes all the same.
-    return f"Go on{more} with: {again if again.isprintable() else printable(again, 2000)}"
+    return f"Resume{more} with: {again if again.isprintable() else printable(again, 2000)}"
 
 
 def _first(summary: RunSummary) -> list[str]:
@@ -116,12 +116,12 @@ def _cost(summary: RunSummary) -> list[str]:
     lines = []
     if so_far == words.UNKNOWN:
         judge = "" if spending.model.unpriced else "judge-"
-        so_far = f"unknown (the server states none; --{judge}price-in and --{judge}price-out give prices)"
+        so_far = f"unknown (the server reports none; set --{judge}price-in and --{judge}price-out)"
     if so_far:
-        lines.append(f"Cost: {so_far}" + (f", of it {', '.join(parts)}" if parts else "") + ".")
+        lines.append(f"Cost: {so_far}" + (f", of which {', '.join(parts)}" if parts else "") + ".")
     if spending.lost:
-        lost = counted(spending.lost, "request was", "requests were")
-        lines.append(f"{lost} left without a usable reply; the provider may bill them all the same.")
+        lost = counted(spending.lost, "request")
+        lines.append(f"{lost} got no usable reply; the provider may still bill them.")
     return lines
 
 

@@ -25,7 +25,10 @@ _NAMED_AT_MOST = 5
 def collect(
     responses: Annotated[
         list[Path],
-        typer.Argument(help="Response files, folders of them, or - for stdin; plain or compressed, in any order."),
+        typer.Argument(
+            metavar="RESPONSES",
+            help="Response files, folders of them, or - for stdin; plain or compressed, in any order.",
+        ),
     ],
     results: ResultsOption = Path("results"),
     conversations: Annotated[

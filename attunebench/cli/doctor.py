@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,7 @@ from typing import Annotated
 import typer
 
 from attunebench.cli.arguments import JsonOption
+from attunebench.cli.emitting import folded
 from attunebench.cli.options import flag
 from attunebench.text import counted
 
@@ -35,7 +37,7 @@ def doctor(
         raise typer.Exit(not ok)
     failed = 0
     for finding in examine(base_url=base_url, api_key=api_key, output=output):
-        typer.echo(f"{_MARKS[finding.state]}  {finding.text}")
+        typer.echo(folded(f"{_MARKS[finding.state]}  {finding.text}", sys.stdout, " " * 6))
         failed += finding.state == "fail"
     if failed:
         typer.echo(f"{counted(failed, 'problem')} found; the lines marked FAIL say what to do.")

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -30,12 +30,13 @@ def say(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def folded(line: str) -> str:
-    """The line broken between words where stderr is a terminal; a log or a command keeps its lines whole."""
-    if not sys.stderr.isatty():
+def folded(line: str, stream: TextIO | None = None, indent: str = "  ") -> str:
+    """The line broken between words where the stream (stderr) is a terminal; a log or a command keeps its lines
+    whole."""
+    if not (stream or sys.stderr).isatty():
         return line
     width = shutil.get_terminal_size((80, 24)).columns
-    return textwrap.fill(line, width, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
+    return textwrap.fill(line, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
 
 
 def warn(text: str) -> None:

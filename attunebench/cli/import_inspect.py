@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def import_inspect(
-    logs: Annotated[list[Path], typer.Argument(metavar="LOG…", help="Logs (.eval or .json), or folders of them.")],
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG", help="Logs (.eval or .json), or folders of them.")],
     output: Annotated[Path, flag("Folder of the result files.", "-o", "--output")] = Path("results"),
 ) -> None:
     """Make result files of the samples in logs of `inspect eval attunebench/attunebench`. Asks no model.

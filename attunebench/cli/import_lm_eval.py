@@ -13,7 +13,7 @@ from attunebench.cli.options import flag
 
 def import_lm_eval(
     samples: Annotated[
-        list[Path], typer.Argument(metavar="SAMPLES…", help="Logs (samples_attunebench….jsonl), or folders of them.")
+        list[Path], typer.Argument(metavar="SAMPLES", help="Logs (samples_attunebench….jsonl), or folders of them.")
     ],
     output: Annotated[Path, flag("Folder of the result files.", "-o", "--output")] = Path("results"),
 ) -> None:

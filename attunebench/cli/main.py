@@ -26,29 +26,29 @@ from attunebench.errors import AttuneBenchError
 from attunebench.text import clean
 
 COMMANDS = {
-    "run": "Ask a model, write its results.",
+    "run": "Run a model on conversations and write result files.",
     "plan": "Write a run's requests for other engines.",
-    "collect": "Take the answers to planned requests.",
+    "collect": "Turn the replies to planned requests into result files.",
     "score": "Score results against the participants' labels.",
-    "reparse": "Read journalled replies again with today's reader.",
-    "rejudge": "Judge existing drafts by other or more judges.",
-    "import-inspect": "Make result files of Inspect AI's logs.",
-    "import-lm-eval": "Make result files of lm_eval's logged samples.",
-    "view": "Show the report of a results folder in the browser, while results come.",
+    "reparse": "Parse stored replies again, without calling a model.",
+    "rejudge": "Have other judges rate existing drafts.",
+    "import-inspect": "Convert Inspect AI logs to result files.",
+    "import-lm-eval": "Convert lm_eval's logged samples to result files.",
+    "view": "Show the report of a results folder in the browser, live.",
     "report": "Show scores as tables, or explain a metric.",
     "compare": "Compare models pair by pair and rank them in tiers.",
-    "analyze": "Ask one question of scores: for whom, when and where models differ.",
-    "stats": "Look up what scores hold about a model, down to its best and worst files.",
-    "subset-report": "Report scores over the conversations that match, beside the rest.",
+    "analyze": "Analyze where, when and for whom models fail.",
+    "stats": "Show everything about one model: spread, extremes, cost.",
+    "subset-report": "Report scores on selected conversations, beside the rest.",
     "export": "Write scores as CSV, JSON lines or Parquet.",
-    "predict-profile": "Experimental: what can a model infer of people?",
-    "figures": "Draw figures of scores for print, with captions.",
-    "demo": "Run, score and report baselines, offline.",
+    "predict-profile": "Test what a model infers about people (experimental).",
+    "figures": "Draw figures for a paper, with captions.",
+    "demo": "Run, score and report the baselines, offline.",
     "validate": "Check a folder of conversations.",
-    "doctor": "Say what is fit for a run, and what is not.",
-    "selftest": "Prove the engine against a server that misbehaves.",
-    "data": "List, get, check, cut and describe sets of conversations.",
-    "prompts": "Read the prompts as a model gets them.",
+    "doctor": "Check the installation, API keys and servers.",
+    "selftest": "Test the engine against a server that injects faults.",
+    "data": "Download, verify, cut and describe sets of conversations.",
+    "prompts": "Show the prompts that a model receives.",
 }
 """In the order in which `--help` shows them. `score` is the function `score` of the module `attunebench.cli.score`, or,
 of a group of commands, that module's `app`."""
@@ -96,7 +96,7 @@ def _command(name: str) -> Any:
 
 app = typer.Typer(
     name="attune-bench",
-    help="Measure how well a language model reads and serves a real person's feelings over a conversation.\n\n"
+    help="Measure the emotional intelligence of language models on real conversations.\n\n"
     "`demo` shows it offline. A model is evaluated by `run`, then `score`, then `report`.",
     no_args_is_help=True,
     rich_markup_mode=None,

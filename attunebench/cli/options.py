@@ -148,6 +148,7 @@ class PanelCommand(TyperCommand):
             shown = copy.copy(one)
             shown.hidden = getattr(one, "hidden", False) and not ctx.meta.get(_SHOW_ALL)
             if row := shown.get_help_record(ctx):
+                row = (row[0].replace("<list[Path]>", "<path>"), row[1])
                 panel = getattr(one, "rich_help_panel", None) or ("Help" if one.name == "help" else "Options")
                 panels["Arguments" if one.param_type_name == "argument" else panel].append(row)
             else:

@@ -45,7 +45,7 @@ def reparse(
 
 def _tell(summary: ReparseSummary) -> None:
     for name, reason in summary.left.items():
-        say(f"Left as it is: {printable(name)}: {printable(reason)}.")
+        say(f"Skipped: {printable(name)}: {printable(reason)}.")
     for model, results in sorted(summary.changed.items()):
         say(f"{printable(model)}: {counted(results, 'result')} rewritten.")
     if summary.votes_dropped:
@@ -53,8 +53,8 @@ def _tell(summary: ReparseSummary) -> None:
     rewritten = summary.changed.total()
     read = summary.unchanged + rewritten
     say(
-        f"{counted(read, 'result')} read again: {rewritten} rewritten, {summary.unchanged} as before; "
-        f"{len(summary.left)} left."
+        f"{counted(read, 'result')} parsed again: {rewritten} rewritten, {summary.unchanged} unchanged; "
+        f"{len(summary.left)} skipped."
     )
     if rewritten:
         say("Next: attune-bench score, which takes the answers from the results.")

@@ -29,7 +29,7 @@ def report(
     files: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="FILE…",
+            metavar="FILE",
             help="Files that `score` or the released scorer wrote; several are shown in one table.",
             show_default="scores.json",
         ),

@@ -189,16 +189,18 @@ def show_estimate(
     """Counts and cost on stdout: a table that is also easy to cut. `jobs` says what is counted."""
     for note in estimate.notes:
         say(printable(note))
-    typer.echo(f"{estimate.jobs} to do, {estimate.complete} complete ({jobs}), {estimate.calls} calls, nothing asked.")
-    typer.echo(f"{'call':<10}{'calls':>9}{'characters':>14}{'tokens, about':>15}{'of replies':>13}")
+    typer.echo(
+        f"{estimate.jobs} pending, {estimate.complete} complete ({jobs}); {estimate.calls} calls; no prompt was sent."
+    )
+    typer.echo(f"{'call':<10}{'calls':>9}{'characters':>14}{'prompt tokens':>15}{'reply tokens':>14}")
     rows = [(kind.calls, kind.characters, kind.tokens, kind.reply_tokens) for kind in estimate.kinds]
     sums = tuple(map(sum, zip(*rows, strict=True))) or (0, 0, 0, 0)
     names = [*(str(kind.kind) for kind in estimate.kinds), "all"]
     for name, (calls, characters, tokens, replies) in zip(names, [*rows, sums], strict=True):
-        typer.echo(f"{name:<10}{calls:>9,}{characters:>14,}{tokens:>15,}{replies:>13,}")
+        typer.echo(f"{name:<10}{calls:>9,}{characters:>14,}{tokens:>15,}{replies:>14,}")
     typer.echo(
-        "Prompt tokens are estimated at 4 characters each, replies by their usual length "
-        f"({settings.max_tokens:,} tokens each at most; reasoning models take more)."
+        "Estimates: 4 characters per prompt token, replies of the usual length "
+        f"(at most {settings.max_tokens:,} tokens each; reasoning models use more)."
     )
     if settings.free or not estimate.calls:
         return
@@ -206,9 +208,9 @@ def show_estimate(
     if cost is None:
         for reason in known.unasked:
             typer.echo(f"Prices not fetched: {printable(reason)}")
-        typer.echo(f"Cost: unknown for want of prices; {options_for_prices(known.prices)} give them.")
+        typer.echo(f"Cost: unknown, as there are no prices; set {options_for_prices(known.prices)}.")
     else:
         typer.echo(
             f"Cost: about {usd(cost[0])}, {usd(cost[1])} with every reply at its limit ({known.source}); "
-            "retries and re-prompts come on top."
+            "retries and re-prompts cost extra."
         )

@@ -42,18 +42,23 @@ def chosen_groups(study: ScoreTable, settings: Settings, models: Sequence[str] =
     return study.with_conversations([study.ids[row] for row in np.flatnonzero(study.scored().any(axis=1))])
 
 
-def refuse_too_little(study: ScoreTable) -> None:
-    """UsageError where there is nothing to compare with, DataError where no two have conversations in common."""
+def refuse_too_little(study: ScoreTable, scored: ScoreTable) -> None:
+    """UsageError where there is nothing to compare with, DataError where no two have conversations in common.
+
+    `study` holds the groups that were chosen from all that are `scored`."""
     groups = study.groups
     if len(groups) < 2:
         names = ", ".join(f"{group.label} ({group.mode})" for group in groups) or "no model"
-        raise UsageError(
-            f"The scores hold {names} to compare, and a comparison takes two; add another scores file with -s, or the "
-            "built-in baselines with --with-baselines."
+        others = dict.fromkeys(group.label for group in scored.groups if group.label not in study.labels)
+        more = (
+            f"The scores also hold {', '.join(others)}: choose with --models or --with-baselines."
+            if others
+            else "Add another scores file with -s, or run a baseline into the same results folder and score it again."
         )
-    scored = study.scored().astype(int)
+        raise UsageError(f"There is only {names} to compare, and a comparison requires two. {more}")
+    present = study.scored().astype(int)
     shared = [
-        int((scored.T @ scored)[a, b])
+        int((present.T @ present)[a, b])
         for a, b in combinations(range(len(groups)), 2)
         if groups[a].mode == groups[b].mode or groups[a].model_key == groups[b].model_key
     ]

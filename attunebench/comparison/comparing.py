@@ -58,7 +58,7 @@ def compare(
     settings = settings or Settings()
     metric_ids = tuple(metric(metric_id).id for metric_id in settings.metrics or DEFAULT_METRICS)
     chosen = chosen_groups(study, settings, models)
-    refuse_too_little(chosen)
+    refuse_too_little(chosen, study)
     incompatible = warnings_or_refusal(chosen, metric_ids, force=force)
     parts = {mode: part for mode in chosen.modes if len((part := chosen.of_mode(mode)).groups) > 1}
     rankings = {(m, mode): tiers_of(part, m, settings) for m in metric_ids for mode, part in parts.items()}

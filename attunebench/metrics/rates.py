@@ -50,7 +50,7 @@ _alongside(
 )
 _alongside(
     "mended_rate",
-    "Mended",
+    "Repaired",
     "How many of the answers were not valid JSON and had to be repaired before they could be read.",
     "Calls with a repaired answer / calls made.",
     higher_is_better=False,

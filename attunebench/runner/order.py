@@ -46,7 +46,7 @@ def stratum_of(conversation: Conversation) -> tuple[str, tuple[str, ...]]:
 def order_words(chosen: int, of: int, seed: int, part: str = "") -> str:
     """What a run takes in which order, in words. `part` says what part of that it takes where it is not all."""
     which = "all" if chosen == of else f"the first {chosen} of {of}"
-    return f"{part + ' ' if part else ''}{which} in an order stratified by topic and diagnosis, seed {seed}"
+    return f"{part + ' ' if part else ''}{which}, stratified by topic and diagnosis, seed {seed}"
 
 
 def dealt(conversations: Sequence[Conversation], of: int, known: Mapping[str, int] | None = None) -> dict[str, int]:

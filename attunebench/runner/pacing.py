@@ -214,7 +214,7 @@ class RateLimiter:
                     self._limit.shrink(slot.sent_at, now)
             asked = self._asked(error) if error.kind in ("server", "starting") else 0.0
             if self._breaker.fail(error.kind, now, sent_at=slot.sent_at, probe=probe, asked=asked):
-                self.trouble = _REASONS.get(error.kind) or f"nothing but failures, last: {str(error).rstrip('.')}"
+                self.trouble = _REASONS.get(error.kind) or f"every request fails, last: {str(error).rstrip('.')}"
                 self._tell(self._breaker.probe_at, now)
             else:
                 self._pause(asked, f"the server asks for a pause ({str(error).rstrip('.')})", now)

@@ -193,7 +193,7 @@ class VoteWork(Work):
         asked = "1 vote" if n_votes == 1 else f"{n_votes:,} votes"
         results = "1 result" if len(self.todos) == 1 else f"{len(self.todos):,} results"
         self.headline = (
-            f"{asked} of {judges} to ask for, on the drafts of {results} in {settings.output} ({self.order}); "
+            f"{asked} of {judges} pending on the drafts of {results} in {settings.output} ({self.order}); "
             f"{self.complete} complete"
         )
 

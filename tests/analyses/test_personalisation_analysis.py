@@ -79,7 +79,7 @@ def test_a_base_rate_below_guessing_is_no_number_to_be_above_of() -> None:
     assert base("binary_om_accuracy") < 0.5
     analysis = made("personalisation", study(), SETTINGS)
     assert cell_of(table_of(analysis, "skill"), "Binary OM", "base").value is None
-    assert any("Binary OM" in warning and "below blind guessing" in warning for warning in analysis.warnings)
+    assert any("Binary OM" in warning and "below chance" in warning for warning in analysis.warnings)
 
 
 def test_the_base_rate_of_a_question_leaves_its_own_conversation_out() -> None:

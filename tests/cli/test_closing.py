@@ -73,17 +73,17 @@ def test_that_the_model_refused_everything_comes_first() -> None:
 
 def test_the_cost_is_split_where_there_is_something_to_split() -> None:
     said = lines(spending=spending(0.9, judges=(0.33,), wasted=0.02))
-    assert "Cost: $1.23, of it model $0.90, judges $0.33, wasted $0.0200." in said
+    assert "Cost: $1.23, of which model $0.90, judges $0.33, wasted $0.0200." in said
 
 
 @pytest.mark.parametrize(
     ("spent", "expected"),
     [
-        (spending(None), "Cost: unknown (the server states none; --price-in and --price-out give prices)."),
+        (spending(None), "Cost: unknown (the server reports none; set --price-in and --price-out)."),
         (spending(1.0, None), "Cost: at least $1.00 (1 reply of unknown cost)."),
         (
             spending(1.0, judges=(None,)),
-            "Cost: at least $1.00 (1 reply of unknown cost), of it model $1.00, judges unknown.",
+            "Cost: at least $1.00 (1 reply of unknown cost), of which model $1.00, judges unknown.",
         ),
         (spending(0.0), "Cost: $0.00."),
     ],
@@ -93,7 +93,7 @@ def test_an_unknown_cost_is_never_a_number(spent: Budget, expected: str) -> None
 
 
 def test_waste_of_unknown_cost_is_told_in_tokens() -> None:
-    assert any(line.endswith("of it wasted 1.1k tokens.") for line in lines(spending=spending(None, wasted=None)))
+    assert any(line.endswith("of which wasted 1.1k tokens.") for line in lines(spending=spending(None, wasted=None)))
 
 
 def test_what_the_journal_gave_and_what_was_lost_are_told_apart_from_the_cost() -> None:
@@ -101,22 +101,22 @@ def test_what_the_journal_gave_and_what_was_lost_are_told_apart_from_the_cost() 
     spent.replayed, spent.lost = 1200, 1
     said = lines(spending=spent)
     assert any(line.startswith("1,200 replies came from the journal") for line in said)
-    assert "1 request was left without a usable reply; the provider may bill them all the same." in said
+    assert "1 request got no usable reply; the provider may still bill them." in said
 
 
 @pytest.mark.parametrize(
     ("stopped", "begins"),
     [
         ("interrupted", "Interrupted: nothing that was finished is lost."),
-        ("max-cost", "Stopped by --max-cost: the next calls might have cost more than that."),
-        ("outage", "Stopped by an outage: the server gave no more answers."),
+        ("max-cost", "Stopped by --max-cost: the next request could exceed it."),
+        ("outage", "Stopped by an outage: the server no longer answers."),
     ],
 )
 def test_a_run_that_ended_early_says_why_what_is_done_and_how_to_go_on(stopped: str, begins: str) -> None:
     said = lines(stopped=stopped, sample="12 of 40 conversations, a random sample", written=10, unreached=28)
     assert f"{begins} Done: 12 of 40 conversations, a random sample." == said[0]
     assert "10 results written to results, 2 complete before, 0 skipped, 28 not reached; 3 min." == said[1]
-    assert said[-1].startswith("Go on")
+    assert said[-1].startswith("Resume")
     assert said[-1].endswith(AGAIN)
 
 
@@ -124,7 +124,7 @@ def test_many_skipped_conversations_are_not_all_listed() -> None:
     said = lines(skipped={f"c{n} (default)": "draft of turn 1: 503." for n in range(7)})
     assert 5 == sum("skipped c" in line for line in said)
     assert "  … and 2 more, in the _skipped file there." in said
-    assert f"Go on with: {AGAIN}" == said[-1]
+    assert f"Resume with: {AGAIN}" == said[-1]
 
 
 def test_what_servers_did_not_take_and_who_answered_is_said() -> None:

@@ -113,7 +113,7 @@ def test_the_scores_are_never_written_over(cli: Callable[..., Any], scores: Path
         (("--metric", "nothing"), "There is no metric 'nothing'"),
         (("--mode", "nothing"), "Nothing was scored in mode 'nothing'; there is default."),
         (("--models", "goood"), "Did you mean good"),
-        (("--models", "good"), "takes two"),
+        (("--models", "good"), "requires two"),
         (("--cluster", "town"), "--cluster"),
         (("missing.json",), "missing.json cannot be read"),
         (("--alpha", "0"), "--alpha"),

@@ -43,7 +43,7 @@ def test_with_prices_the_cost_is_told_with_its_worst_and_its_source(foresee: Com
 def test_where_a_price_is_unknown_the_options_that_give_it_are_named(
     foresee: Command, words: tuple[str, ...], lacking: str
 ) -> None:
-    assert f"Cost: unknown for want of prices; {lacking} give them." == last_line(foresee(*words))
+    assert f"Cost: unknown, as there are no prices; set {lacking}." == last_line(foresee(*words))
 
 
 def test_what_is_built_in_has_no_cost(cli: Command, data: Path) -> None:

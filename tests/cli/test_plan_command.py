@@ -64,9 +64,9 @@ def test_files_have_the_lines_that_the_options_allow(plan: Plan, tmp_path: Path)
 
 def test_a_dry_run_counts_and_writes_nothing(plan: Plan, tmp_path: Path) -> None:
     ended = plan("--dry-run", "--price-in", "1", "--price-out", "4")
-    assert (0, f"{CONVERSATIONS} to do, 0 complete (conversations x modes), {CALLS} calls") == (
+    assert (0, f"{CONVERSATIONS} pending, 0 complete (conversations x modes); {CALLS} calls") == (
         ended.status,
-        ended.out.partition(", nothing asked")[0],
+        ended.out.partition("; no prompt")[0],
     )
     assert "Cost: about $" in ended.out
     assert ["data"] == [path.name for path in tmp_path.iterdir()]

@@ -88,7 +88,7 @@ def test_scores_go_to_a_file_where_one_is_named(cli: Command, demo: Path, tmp_pa
 
 def test_a_dry_run_counts_one_call_a_conversation(cli: Command, demo: Path, tmp_path: Path) -> None:
     ended = cli("predict-profile", "baseline", "majority", demo, "--dry-run")
-    assert ended.out.startswith("12 to do, 0 complete")
+    assert ended.out.startswith("12 pending, 0 complete")
     assert any(line.split()[:2] == ["profile", "12"] for line in ended.out.splitlines())
     assert not (tmp_path / "profiles").exists()
 

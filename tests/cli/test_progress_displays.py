@@ -302,7 +302,7 @@ def test_the_opening_tells_what_it_will_take() -> None:
     display, out = log(run)
     display.tick()
     opening, journalled, price, note = said(out)
-    assert "40 results to make (in file order), 2 complete, 1,000 calls, into results" in opening
+    assert "40 results pending (in file order), 2 complete, 1,000 calls, into results" in opening
     assert "120 of the calls" in journalled
     assert "About 1.24M prompt tokens, about $3.10 in all and $9.80 at worst (listed by openrouter)." == price
     assert "Note." == note

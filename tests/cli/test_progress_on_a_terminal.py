@@ -117,7 +117,7 @@ def test_ctrl_c_says_at_once_what_happens_and_a_second_one_leaves(data: Path, tm
     assert b"Stopping: sending nothing more; 1 call under way gets" in shown
     rows = Terminal(100).feed(shown.decode()).rows
     closing = next(number for number, row in enumerate(rows) if row.startswith("Interrupted: "))
-    assert any(row.startswith("Go on with: attune-bench run") for row in rows[closing:])
+    assert any(row.startswith("Resume with: attune-bench run") for row in rows[closing:])
 
 
 @pytest.mark.slow

@@ -133,7 +133,7 @@ def test_a_dry_run_counts_and_asks_nobody(rejudge: Rejudge, server: FakeServer) 
     before = files()
     ended = rejudge("-M", "judge,second", "--dry-run", "--judge-price-in", "1", "--judge-price-out", "2")
     assert 0 == ended.status
-    assert f"4 to do, 0 complete (results), {4 * N * T} calls, nothing asked." in ended.out
+    assert f"4 pending, 0 complete (results); {4 * N * T} calls; no prompt was sent." in ended.out
     assert "Cost: about $" in ended.out
     assert [] == server.bodies
     assert before == files()
@@ -170,7 +170,7 @@ def test_a_bound_on_money_needs_prices_and_ends_with_3(rejudge: Rejudge) -> None
     prices = ("--judge-price-in", "1000", "--judge-price-out", "1000", "--max-tokens", "100")
     ended = rejudge("-M", "judge", "--max-cost", "12", "--concurrency", "1", *prices)
     assert 3 == ended.status
-    assert "Go on (--max-cost counts anew) with: attune-bench rejudge -d data" in ended.err
+    assert "Resume (each run has its own --max-cost limit) with: attune-bench rejudge -d data" in ended.err
 
 
 def test_replacing_says_how_many(rejudge: Rejudge) -> None:

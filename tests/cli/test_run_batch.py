@@ -102,7 +102,7 @@ def test_openai_s_discount_is_known(batch: Batch) -> None:
 def test_a_bound_that_is_too_low_ends_with_status_3(batch: Batch, server: BatchServer) -> None:
     ended = batch("--max-cost", "0.001", "--price-in", "2", "--price-out", "8")
     assert 3 == ended.status
-    assert "Go on (with a higher --max-cost) with: attune-bench run" in ended.err
+    assert "Resume (raise --max-cost) with: attune-bench run" in ended.err
     assert [] == server.asked
 
 
@@ -155,7 +155,7 @@ def test_cancelling_collects_what_is_done(batch: Batch, server: BatchServer) -> 
     ended = batch("--cancel")
     assert 0 == ended.status
     assert "cancelled: 2 of 5 requests answered" in ended.err
-    assert re.search(r"Go on with: attune-bench run .* --poll-interval 0$", ended.err)
+    assert re.search(r"Resume with: attune-bench run .* --poll-interval 0$", ended.err)
     server.course = lambda _: ["completed"]
     assert 0 == batch().status
     assert [1] * 5 == list(server.billed.values())

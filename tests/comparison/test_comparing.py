@@ -132,7 +132,7 @@ def test_a_single_model_in_two_modes_is_compared_with_itself(study: ScoreTable) 
 
 
 def test_a_single_model_is_not_enough(study: ScoreTable) -> None:
-    with pytest.raises(UsageError, match=r"best \(default\).*takes two"):
+    with pytest.raises(UsageError, match=r"best \(default\).*requires two"):
         compare(study, Settings(mode="default"), models=("best",))
 
 

@@ -270,7 +270,7 @@ def test_without_an_address_the_command_starts_a_cluster_of_its_own(
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=180)
     assert (130, "", False) == (process.returncode, out, "Traceback" in err), err
-    assert "Go on with: attune-bench run local m" in err
+    assert "Resume with: attune-bench run local m" in err
     assert KEY not in err
     assert (tmp_path / "results" / ".attunebench-shards-2.json").exists()
 

@@ -90,7 +90,7 @@ def test_a_run_that_was_stopped_goes_on_with_the_missing_calls(
 ) -> None:
     status, err = stopped(server, start, how, free=2 * PER_CONVERSATION)
     if how is signal.SIGINT:
-        assert (130, True) == (status, "Go on with: attune-bench run local m" in err)
+        assert (130, True) == (status, "Resume with: attune-bench run local m" in err)
     assert "Traceback" not in err
     asked, before = len(server.bodies), written(tmp_path)
     assert asked <= 2 * PER_CONVERSATION + AT_ONCE
@@ -117,7 +117,7 @@ def test_who_is_asked_to_end_keeps_what_is_under_way(
         process.send_signal(how)
         time.sleep(0.1)
     _, err = process.communicate(timeout=60)
-    assert (130, True) == (process.returncode, "Go on with: attune-bench run local m" in err)
+    assert (130, True) == (process.returncode, "Resume with: attune-bench run local m" in err)
     assert "Traceback" not in err
     asked = len(server.bodies)
     assert CONVERSATIONS * PER_CONVERSATION == asked + go_on(server, data, tmp_path)

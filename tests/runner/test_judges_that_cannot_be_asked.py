@@ -69,7 +69,7 @@ def test_a_judge_that_is_down_holds_up_no_result_and_is_given_up(
     assert "" == summary.stopped
     assert 2 * (4 * TURNS + 1) == models_asked(server)["fake-model"]
     [told] = [warning for warning in heard.warnings if "judge" in warning]
-    assert "judge is down (nothing but failures, last: local answered 503" in told
+    assert "judge is down (every request fails, last: local answered 503" in told
     assert {None} == {result["scores"]["draft_judge"] for result in results()}
 
     server.script = None

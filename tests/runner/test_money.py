@@ -98,7 +98,7 @@ def test_a_command_stopped_by_its_bound_ends_with_3_and_says_how_to_go_on(
     stopped = command(server, "--max-cost", "0.03", "--max-tokens", "500", data=data)
     assert 3 == stopped.status
     assert "Stopped by --max-cost" in stopped.read
-    assert "Go on (--max-cost counts anew) with: attune-bench run local" in stopped.read
+    assert "Resume (each run has its own --max-cost limit) with: attune-bench run local" in stopped.read
     assert bill(server) <= 0.03
     ended = command(server, "--max-cost", "1", "--max-tokens", "500", data=data)
     assert 0 == ended.status

@@ -117,4 +117,4 @@ def test_a_set_that_changes_keeps_the_order_of_the_other_strata() -> None:
 
 
 def test_the_words_name_how_much_and_how() -> None:
-    assert "the first 5 of 12 in an order stratified by topic and diagnosis, seed 0" == order_words(5, 12, 0)
+    assert "the first 5 of 12, stratified by topic and diagnosis, seed 0" == order_words(5, 12, 0)

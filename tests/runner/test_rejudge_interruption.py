@@ -88,7 +88,7 @@ def test_it_goes_on_with_the_votes_that_are_missing(
     assert judged(tmp_path / "results") <= free
     if how is signal.SIGINT:
         assert 130 == status
-        assert "Go on with: attune-bench rejudge -d" in err
+        assert "Resume with: attune-bench rejudge -d" in err
         assert "Traceback" not in err
     go_on(server, data, tmp_path)
     assert ALL == judged(tmp_path / "results")

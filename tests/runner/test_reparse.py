@@ -238,7 +238,7 @@ def test_the_command_says_what_it_did_and_exits_with_1_where_results_were_left(
     with pytest.raises(SystemExit) as ended:
         main(words)
     assert 0 == ended.value.code
-    assert "2 results read again: 0 rewritten, 2 as before; 0 left." in capsys.readouterr().err
+    assert "2 results parsed again: 0 rewritten, 2 unchanged; 0 skipped." in capsys.readouterr().err
     rewrite(folder, lambda result: result["turns"][0].update(em_emotion_tags=None))
     name = rewrite(folder, lambda result: result.update(conversationId="gone"), 1)
     with pytest.raises(SystemExit) as ended:
@@ -247,7 +247,7 @@ def test_the_command_says_what_it_did_and_exits_with_1_where_results_were_left(
     err = capsys.readouterr().err
     assert f"Left as it is: {name}: its conversation is not among those given." in err
     assert "fake-model: 1 result rewritten." in err
-    assert "1 result read again: 1 rewritten, 0 as before; 1 left." in err
+    assert "1 result parsed again: 1 rewritten, 0 unchanged; 1 skipped." in err
 
 
 def test_whatever_a_server_did_reading_again_at_once_changes_nothing(

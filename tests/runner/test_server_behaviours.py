@@ -79,7 +79,7 @@ def answered(name: str, behaviour: Answer, **expected: Any) -> Row:
 
 def retried(name: str, behaviour: Behaviour, reads: str, **expected: Any) -> Row:
     """Trouble of the line: asked again, nothing of it is in the result, and it may have to be paid for."""
-    told = ("1 retry", reads, "1 request was left without a usable reply")
+    told = ("1 retry", reads, "1 request got no usable reply")
     return Row(name, [behaviour], 2, reads=told, **expected)
 
 
@@ -117,7 +117,7 @@ PARTS = [
     {"type": "text", "text": 'response": "I am here."}'},
 ]
 DECOY = '{"drafted_response": "a thought"}'
-GIVEN = "unknown (the server states none"
+GIVEN = "unknown (the server reports none"
 COSTLY = {
     "prompt_tokens": 50,
     "completion_tokens": 20,

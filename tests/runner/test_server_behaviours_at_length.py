@@ -196,7 +196,7 @@ def test_29_a_gateway_that_gives_up_twice_after_the_same_time_is_asked_no_third_
     assert 1 == ended.status
     assert 2 == sent.count(sent[0])
     assert "its limit is shorter than the answer takes" in ended.read
-    assert "Go on with: attune-bench run" in ended.read
+    assert "Resume with: attune-bench run" in ended.read
     assert [] == list(tmp_path.glob("results/[!_]*.json"))
 
 
@@ -217,7 +217,7 @@ def test_30_a_server_that_is_not_there_yet_is_tried_again_and_may_bill_nothing(r
         summary = run(url=gone.url, concurrency=1, max_tries=8, observer=told)
     finally:
         later.stop()
-    assert "could not be made" in told.reasons[0]
+    assert "Cannot connect" in told.reasons[0]
     assert CALLS == len(later.bodies)
     assert (len(told.reasons), 0, {}) == (summary.retries, summary.spending.lost, summary.skipped)
 
@@ -229,8 +229,8 @@ def test_30_a_server_that_never_comes_ends_the_run(command: Command, monkeypatch
         pass
     ended = command(gone)
     assert 1 == ended.status, ended.read
-    assert "Stopped by an outage: the server gave no more answers" in ended.read
-    assert "Go on with: attune-bench run local fake-model" in ended.read
+    assert "Stopped by an outage: the server no longer answers" in ended.read
+    assert "Resume with: attune-bench run local fake-model" in ended.read
 
 
 def test_32_the_third_request_does_without_compression(command: Command, server: FakeServer, tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ def _of_a_run(plan: RunPlan, settings: RunSettings) -> str:
     judges = ", ".join(printable(judge.model) for judge in settings.judges)
     return (
         f"{printable(em.model)} ({em.provider}), {', '.join(settings.modes)}: "
-        f"{counted(plan.jobs - plan.complete, 'result')} to make ({plan.order}), {plan.complete} complete, "
+        f"{counted(plan.jobs - plan.complete, 'result')} pending ({plan.order}), {plan.complete} complete, "
         f"{counted(plan.calls, 'call')}"
         + (f", judged by {judges}" if judges else "")
         + f", into {printable(str(settings.output))}"

@@ -14,6 +14,8 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 _WIDEST_HEAD = 24
 _NARROWEST_KEY = 8
 """Names become no narrower than this to make room for numbers."""
+_NARROWEST_TEXT = 24
+"""A text beside names becomes no narrower than this to keep the names whole."""
 _KEY_SHARE = 0.45
 """No more of the width than this is given to the key columns of a grid that is cut."""
 
@@ -56,7 +58,15 @@ class Grid:
         return sum(column.width + GAP for column in self.columns) - GAP
 
     def narrowed(self, width: int, least: int) -> Grid:
-        """The grid with keys that wrap so that all of it takes `width`, but none of them narrower than `least`."""
+        """The grid with keys that wrap so that all of it takes `width`, but none of them narrower than `least`. Texts
+        beside them wrap first where that keeps the words of the keys whole."""
+        keys = [word for column in self.columns if column.key for word in column.words]
+        unbroken = max((len(part) for word in keys for part in word.split()), default=0)
+        if (excess := self._with_keys_of(max(unbroken, least)).width - width) > 0:
+            texts = [c for c in self.columns if c.limit is not None and not c.key]
+            if len(texts) == 1 and (room := texts[0].width - excess) >= _NARROWEST_TEXT:
+                columns = tuple(replace(c, limit=room) if c is texts[0] else c for c in self.columns)
+                return replace(self, columns=columns)._with_keys_of(max(unbroken, least))
         widest = max((column.width for column in self.columns if column.key), default=0)
         for limit in range(widest, least - 1, -1):
             if (grid := self._with_keys_of(limit)).width <= width:

@@ -19,7 +19,7 @@ def _analysis(analysis: Analysis) -> list[str]:
     blocks = [f"# {markdown_text(analysis.title)}", f"*{markdown_text(analysis.question)}*"]
     blocks += [f"> **{markdown_text(warning)}**" for warning in analysis.warnings]
     if analysis.missing:
-        blocks.append(f"Not made: {markdown_text(analysis.missing)}")
+        blocks.append(f"Not computed: {markdown_text(analysis.missing)}")
     if analysis.shows:
         blocks.append(markdown_text(analysis.shows))
     for table in analysis.tables:

@@ -96,7 +96,7 @@ def _n_of(analysis: Analysis) -> int:
 def _finding(analysis: Analysis, room: int) -> str:
     """The beginning of what it shows, up to the end of a clause that there is room for; of a list its number alone."""
     titles = f"Tables: {'; '.join(table.title for table in analysis.tables)}."
-    said = clean(f"Not made: {analysis.missing}" if analysis.missing else analysis.shows or titles)
+    said = clean(f"Not computed: {analysis.missing}" if analysis.missing else analysis.shows or titles)
 
     def fits(text: str) -> bool:
         lines = textwrap.wrap(f"{text} …", room, break_on_hyphens=False)
@@ -148,7 +148,7 @@ def _draw_analysis(console: Console, analysis: Analysis, rows: int | None) -> No
     for warning in analysis.warnings:
         _say(console, f"! {clean(warning)}", "yellow", indent="  ")
     if analysis.missing:
-        _say(console, f"Not made: {clean(analysis.missing)}", "", indent="  ")
+        _say(console, f"Not computed: {clean(analysis.missing)}", "", indent="  ")
     if analysis.shows:
         console.print()
         _say(console, analysis.shows, "")

@@ -88,7 +88,7 @@ def test_foreign_names_cannot_steer_the_terminal() -> None:
 
 def test_an_analysis_that_cannot_be_made_says_why() -> None:
     drawn = render([Analysis("cost", "Cost", "How much?", missing="No result states a cost.")])
-    assert "Not made: No result states a cost." in drawn
+    assert "Not computed: No result states a cost." in drawn
 
 
 def test_tidy_csv_has_a_line_for_each_number() -> None:

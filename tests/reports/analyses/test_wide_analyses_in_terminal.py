@@ -22,6 +22,14 @@ def test_long_texts_beside_an_id_are_said_once_and_not_again_in_each_piece() -> 
     assert 3 == text.count("B1")
 
 
+def test_a_text_wraps_before_a_name_beside_it_is_broken() -> None:
+    name = "promis_depression_t_of_all_participants"
+    heads = (Column("field", "field", "text"), Column("n", "n", "count"), Column("example", "example", "text"))
+    rows = ((Cell(name), Cell(12), Cell(QUESTION)),)
+    text = render([Analysis("t", "T", "", "", "", (Table("t", "t", heads, rows),))], "terminal", width=80)
+    assert name in text
+
+
 def test_columns_that_are_not_drawn_are_counted() -> None:
     text = " ".join(render([_wide(60)], "terminal", width=80).split())
     left = 60 - text.count("number-")
