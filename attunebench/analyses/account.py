@@ -183,7 +183,7 @@ def _calls(one: Account) -> Table:
         counts("count"),
         counts("of", (), "", "Items expected, or calls made."),
         rows=[(name, n, value, part if n else None, whole if n else None) for name, (part, whole, n, value) in found],
-        caption="Without the calls to judges. An unanswered item counts as wrong, but measures formatting, not empathy.",
+        caption="Without judge calls. An unanswered item counts as wrong, but measures formatting, not empathy.",
     )
 
 
@@ -246,6 +246,6 @@ def _provenance(one: Account) -> Table:
         counts("results"),
         words("value"),
         rows=[*rows, *((name, count, value) for (name, value), count in results.items())],
-        caption="Numbers of results, as reported by servers and as set for the run. A format is enforced by a schema, by "
+        caption="Numbers of results, as servers reported and as the run was set. A format is enforced by a schema, by "
         "JSON mode (object), or by the prompt alone (text); a result in which several names answered counts for each.",
     )

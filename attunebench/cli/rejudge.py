@@ -209,7 +209,7 @@ def _votes(summary: RejudgeSummary) -> list[str]:
 def _left(summary: RejudgeSummary) -> list[str]:
     """What was not judged, and why: named as far as a screen holds it, and counted."""
     lines = first(
-        [f"Left as it is: {printable(name)}: {printable(why)}." for name, why in summary.left.items()],
+        [f"Skipped: {printable(name)}: {printable(why)}." for name, why in summary.left.items()],
         " more results left.",
     )
     if summary.without_draft:
