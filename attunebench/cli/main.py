@@ -203,8 +203,10 @@ def _fail(message: str, status: int, debug: bool) -> int:
         import traceback
 
         traceback.print_exc()
+    from attunebench.cli.emitting import folded
+
     # File names and values out of files stand in messages, and nothing in them may steer the terminal.
-    typer.echo(f"attune-bench: {clean(message)}", err=True)
+    typer.echo("\n".join(map(folded, f"attune-bench: {clean(message)}".split("\n"))), err=True)
     return status
 
 
