@@ -97,17 +97,17 @@ def _too_few(rankings: Rankings, settings: Settings) -> Iterable[str]:
 def _between_models(study: ScoreTable, mode: str, rankings: Sequence[Ranking], settings: Settings) -> Analysis:
     """The leaderboard of a mode, and all pairs in each metric."""
     about = Analysis(f"compare-{mode}", f"Comparison, mode {mode}", "Which models differ, and how sure is that?")
-    tested = [ranking for ranking in rankings if ranking.pairs.tests]
-    if not tested:
+    shared = [ranking for ranking in rankings if (ranking.pairs.n > 1).any()]
+    if not shared:
         labels = listed([label_of(ranking.metric_id) for ranking in rankings])
         return replace(about, missing=f"no two models have {labels} in two conversations in common.")
-    board = leaderboard(study, tested, settings)
+    board = leaderboard(study, shared, settings)
     return replace(
         about,
         shows=" ".join(ranking.sentence() for ranking in rankings),
         cannot="That two models are equal: a pair without a significant difference may still differ by less than was "
         "detectable (the MDE). Nor how models would do with other people, topics or labels than these.",
-        tables=(*board.tables, *(_pairs_table(ranking, settings) for ranking in tested)),
+        tables=(*board.tables, *(_pairs_table(ranking, settings) for ranking in shared)),
         notes=board.notes,
     )
 

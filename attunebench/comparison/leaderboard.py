@@ -15,7 +15,7 @@ from attunebench.comparison.ranking import Ranking, pair_columns
 from attunebench.metrics.registry import REGISTRY, cards_of
 from attunebench.scores import BASE_RATE
 from attunebench.scores.references import standing
-from attunebench.scores.table import ScoreTable
+from attunebench.scores.table import ReferenceValues, ScoreTable
 
 _ALONE = "A single model has no tier, rank or P(best): these compare it with others."
 _OF_TAGS = ("emotion_f1", "emotion_va")
@@ -30,7 +30,7 @@ def leaderboard(study: ScoreTable, rankings: Sequence[Ranking], settings: Settin
     alone = any(len(ranking.ranked) == 1 for ranking in rankings)
     return Analysis(
         tables=(
-            *(_rank_table(ranking, settings) for ranking in rankings),
+            *(_rank_table(ranking, base.reference_of(study, BASE_RATE), settings) for ranking in rankings),
             *([_pair_counts_table(rankings, settings)] if len(study.groups) > 1 else []),
             *([_reference_table(study, metrics, settings)] if study.references else []),
         ),
@@ -42,9 +42,10 @@ def leaderboard(study: ScoreTable, rankings: Sequence[Ranking], settings: Settin
     )
 
 
-def _rank_table(ranking: Ranking, settings: Settings) -> Table:
+def _rank_table(ranking: Ranking, baseline: ReferenceValues | None, settings: Settings) -> Table:
+    """A row per model, best first. The chart's base rate is that of the references, over all conversations."""
     study, metric_id, few, tests = ranking.study, ranking.metric_id, ranking.few, ranking.pairs.tests
-    label, unit, baseline = label_of(metric_id), unit_of(metric_id), base.reference_of(study, BASE_RATE)
+    label, unit = label_of(metric_id), unit_of(metric_id)
     lines = {"chance": cards_of(study.rules)[metric_id].chance}
     if baseline is not None and metric_id in baseline.values:
         lines["base rate"] = known(mean_over_models(baseline.values[metric_id][None])[0])

@@ -102,7 +102,7 @@ class Ranking:
         """How many pairs differ significantly, and which models are in the top tier."""
         pairs, ranked = self.pairs, self.ranked
         head = f"{label_of(self.metric_id)} ({self.groups[0].mode}):"
-        if len(ranked) < 2 or not pairs.tests:
+        if len(ranked) < 2 or not (pairs.n > 1).any():
             return f"{head} nothing to rank, {counted(len(ranked), 'model')} with a value in common."
         span = number(abs(self.mean[ranked[0]] - self.mean[ranked[-1]]), digits_of(self.metric_id))
         head += f" {len(ranked)} models span {span}{' points' if unit_of(self.metric_id) == 'points' else ''}"

@@ -151,6 +151,32 @@ def test_under_twenty_are_warned_of_and_nothing_is_claimed() -> None:
     assert [None, None] == column(table_of(found, "compare-default", "composite"), "tier")
 
 
+def test_conversations_of_one_participant_are_ranked_without_an_interval_or_a_test() -> None:
+    rng = np.random.default_rng(0)
+    made = plain_scores({"a": values(rng, 0.9, 30), "b": values(rng, 0.1, 30)}, people=["p0"] * 30)
+    found = compare(score_table(made), Settings(resamples=500, by_participant=True))
+    table = table_of(found, "compare-default", "composite")
+    assert ["a", "b"] == column(table, "model")
+    assert [30, 30] == column(table, "n")
+    assert [None] == column(table_of(found, "compare-default", "pairs_composite"), "p")
+    assert "30 conversations of 1 participant" in found.rankings["composite", "default"].sentence()
+
+
+def test_the_base_rate_of_a_chart_is_that_of_the_references() -> None:
+    rng = np.random.default_rng(0)
+    full, part = values(rng, 0.8, 30), values(rng, 0.4, 30)
+    part = {metric: np.where(np.arange(30) < 24, each, np.nan) for metric, each in part.items()}
+    made = plain_scores({"full": full, "part": part})
+    base = {"id": "base-rate", "label": "Base rate", "meaning": "Most frequent answers.", "metrics": {"composite": {}}}
+    rows = [{"conversationId": f"c{row:03}", "metrics": {"composite": float(row)}} for row in range(30)]
+    made["references"] = [{**base, "conversations": rows, "n_conversations": 30}]
+    found = compare(score_table(made), QUICK)
+    ranked = table_of(found, "compare-default", "composite")
+    assert [24, 24] == column(ranked, "n")
+    assert ranked.chart is not None
+    assert column(table_of(found, "compare-default", "references"), "composite")[0] == ranked.chart.lines["base rate"]
+
+
 def test_a_metric_that_was_not_measured_is_said_to_be_missing(study: ScoreTable) -> None:
     found = compare(study, Settings(resamples=500, metrics=("draft_judge",), mode="default"))
     assert "Draft" in found.analyses[0].missing
