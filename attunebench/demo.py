@@ -40,19 +40,22 @@ _REPLIES = {"original": "original reply", "alternate": "alternate reply", "human
 def run_demo(folder: Path, *, now: datetime | None = None) -> Scores:
     """Run every baseline on the demonstration conversations, with results in `folder`, and score them all.
 
-    A folder that holds the results already is only scored again. Raises DataError where it cannot be written.
+    A folder that holds the results already is only scored again; results of an earlier version are replaced. Raises
+    DataError where it cannot be written.
     """
     conversations = api.load_conversations(demo_folder())
     for name in BASELINES:
         em = ModelSettings(provider="baseline", model=name)
-        api.run(conversations, RunSettings(em=em, output=folder, seed=SEED))
+        api.run(conversations, RunSettings(em=em, output=folder, seed=SEED, replace=True))
     return api.score(folder, demo_folder(), seed=SEED, now=now)
 
 
 def claim_folder(folder: Path) -> None:
     """Make the folder of a demonstration, or find that it is one. UsageError where something else is there."""
     note = folder / _NOTE
-    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+    # A kill may have left the note half-written.
+    empty = folder.is_dir() and all(path.name.startswith(f".{_NOTE}.") for path in folder.iterdir())
+    if (folder.exists() or folder.is_symlink()) and not empty:
         if not (note.is_file() and note.read_text("utf-8", "replace").startswith(_MADE)):
             raise UsageError(
                 f"{folder} was not made by `attune-bench demo`, so it is left as it is; name another with -o."

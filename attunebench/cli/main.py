@@ -163,6 +163,12 @@ def main(argv: Sequence[str] | None = None) -> None:
             f"This is a bug of attune-bench ({type(error).__name__}: {error}); --debug shows where. Nothing was lost."
         )
         status = _fail(text, 2, debug)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # What a full disk did not take, the interpreter would try again, complain about, and end with 120.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = status or 2
     sys.exit(status or 0)
 
 

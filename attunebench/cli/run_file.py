@@ -49,6 +49,7 @@ _OF_A_MODEL = (
     "modes",
     *(name for name, each in RunSettings.model_fields.items() if each.json_schema_extra),
 )
+_MOST_BYTES = 1 << 20
 _ONCE = ("max_cost", "shard")  # of the whole command, where there are several models
 
 
@@ -65,7 +66,11 @@ def read_run_file(path: Path, options: Mapping[str, inspect.Parameter]) -> RunFi
     """The file, whose keys are the names of these options. Raises DataError (no TOML), and UsageError, which names the
     key."""
     try:
-        content = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise ValueError(f"it is larger than {_MOST_BYTES >> 20} MB")
+        content = tomllib.loads(data.decode("utf-8-sig"))
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror or error}); give a run file with --config.") from None
     except (ValueError, RecursionError) as error:
@@ -100,6 +105,8 @@ def _values(
             raise UsageError(f"{where}: {_ELSEWHERE[name].format(name.replace('_', '-'))}.")
         if name not in allowed:
             raise UsageError(f"{where}: {_remedy(name, place, kinds, allowed)}.")
+        if name in values:
+            raise UsageError(f"{where}: this key is there twice, with - and with _.")
         values[name] = _value(path, where, value, kinds[name])
     return values
 
@@ -119,11 +126,15 @@ def _value(path: Path, where: str, value: Any, kind: Any) -> Any:
     try:
         # As JSON, of which a text makes a path but no number.
         read = TypeAdapter(kind).validate_json(json.dumps(given, default=str), strict=True)
-    except (ValidationError, ValueError, RecursionError) as error:
+        if isinstance(read, Path):
+            read = path.parent / read.expanduser()
+            if "\0" in str(read):
+                raise ValueError("a path holds no null character")
+        return read
+    except (ValidationError, ValueError, RuntimeError) as error:
         message = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
         meant = f"; tables are [[{MODELS}]] and [[{JUDGES}]]" if isinstance(value, dict | list) else ""
         raise UsageError(f"{where}: {message}, not {printable(reprlib.repr(value), 60)}{meant}.") from None
-    return path.parent / read.expanduser() if isinstance(read, Path) else read
 
 
 def add_keys(folder: Path) -> None:
@@ -135,11 +146,11 @@ def add_keys(folder: Path) -> None:
 
     try:
         values = dotenv_values(path, interpolate=False)
+        for name in (name for provider in PROVIDERS.values() for name in provider.key_variables):
+            if (value := values.get(name)) and not os.environ.get(name, "").strip():
+                os.environ[name] = value  # raises ValueError for a null character
     except (OSError, ValueError):
         raise DataError(f"{path} cannot be read; it has to hold lines such as OPENAI_API_KEY=….") from None
-    for name in (name for provider in PROVIDERS.values() for name in provider.key_variables):
-        if (value := values.get(name)) and not os.environ.get(name, "").strip():
-            os.environ[name] = value
 
 
 def write_run_file(file: RunFile, runs: Sequence[Mapping[str, Any]], judges: Sequence[Mapping[str, Any]]) -> None:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import hmac
 import html
+import os
 import secrets
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from http.client import HTTP_PORT
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -29,13 +32,13 @@ from attunebench.text import counted, printable
 LOOK_AGAIN = 2.0
 """Seconds between two looks at the folder, and at least five times as long as the page takes to make."""
 _HEADERS = {
-    "Content-Type": "text/html; charset=utf-8",
     "Cache-Control": "no-store",
     "Content-Security-Policy": "frame-ancestors 'none'",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+_PART = 1 << 16  # bytes
 _WAITING = (
     '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="5"><title>AttuneBench</title><p>{}</p>'
 )
@@ -55,14 +58,14 @@ def view(
     """
     page = Page(results, ran_folders(results, conversations))
     with serving(page, port) as address:
-        page.update()
-        typer.echo(address)
-        say("Ctrl-C ends it.")
-        if not no_browser:
-            import webbrowser
-
-            webbrowser.open(address)
         try:
+            page.update()
+            typer.echo(address)
+            say("Ctrl-C ends it.")
+            if not no_browser:
+                import webbrowser
+
+                webbrowser.open(address)
             while True:
                 time.sleep(max(LOOK_AGAIN, 5 * page.seconds))
                 page.update()
@@ -92,9 +95,10 @@ class Page:
             with working("making the page"):
                 self.content, n_results = self._make()
             say(f"{time.strftime('%H:%M:%S')} {counted(n_results, 'result')} in the report.")
-        except AttuneBenchError as error:
-            self.content = _WAITING.format(html.escape(str(error))).encode()
-            say(f"{time.strftime('%H:%M:%S')} {printable(str(error), 1000)}")
+        except (AttuneBenchError, OSError) as error:
+            message = printable(str(error), 1000)
+            self.content = _WAITING.format(html.escape(message)).encode()
+            say(f"{time.strftime('%H:%M:%S')} {message}")
         self._seen, self.seconds = seen, time.monotonic() - started
 
     def _make(self) -> tuple[bytes, int]:
@@ -112,13 +116,26 @@ class Page:
 def _versions(folder: Path) -> set[tuple[Path, int, int]]:
     """Path, size and time of each result file, as far as they can be had: files come and go while a run goes on."""
     versions = set()
-    with suppress(AttuneBenchError):  # no folder any more, which making the page says
+    with suppress(AttuneBenchError, OSError):  # no folder any more, which making the page says
         for path in visible_files(folder):
             with suppress(OSError):
                 if path.suffix == ".json":
                     stat = path.stat()
                     versions.add((path, stat.st_size, stat.st_mtime_ns))
     return versions
+
+
+class _Server(ThreadingHTTPServer):
+    """Has its port alone, which the defaults do not make sure of on Windows and in some versions of Python."""
+
+    daemon_threads = True
+    allow_reuse_address = os.name == "posix"
+    allow_reuse_port = False
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that is gone in the middle of an answer is no error."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
 
 
 @contextmanager
@@ -130,7 +147,9 @@ def serving(page: Page, port: int = 0) -> Iterator[str]:
         server_version, sys_version, timeout = "attune-bench", "", 10
 
         def do_GET(self) -> None:
-            hosts = [f"{name}:{server.server_port}" for name in ("127.0.0.1", "localhost")]
+            # A browser leaves the usual port out.
+            end = "" if server.server_port == HTTP_PORT else f":{server.server_port}"
+            hosts = [f"{name}{end}" for name in ("127.0.0.1", "localhost")]
             if self.headers.get_all("Host") not in [[host] for host in hosts]:
                 self.send_error(421)
             elif not hmac.compare_digest(self.path.encode(), path.encode()):
@@ -138,19 +157,26 @@ def serving(page: Page, port: int = 0) -> Iterator[str]:
             else:
                 content = page.content
                 self.send_response(200)
-                for name, value in {**_HEADERS, "Content-Length": str(len(content))}.items():
-                    self.send_header(name, value)
+                self.send_header("Content-Type", "text/html; charset=utf-8")
+                self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
-                self.wfile.write(content)
+                # The timeout is for each part: a large page over a slow tunnel takes longer.
+                for start in range(0, len(content), _PART):
+                    self.wfile.write(content[start : start + _PART])
+
+        def end_headers(self) -> None:
+            """Errors have them too: their address may hold the token."""
+            for name, value in _HEADERS.items():
+                self.send_header(name, value)
+            super().end_headers()
 
         def log_message(self, format: str, *args: Any) -> None:
             """Says nothing: the address holds the token."""
 
     try:
-        server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        server = _Server(("127.0.0.1", port), Handler)
     except OSError as error:
         raise UsageError(f"Port {port} cannot be used ({error.strerror}); leave --port out for a free one.") from None
-    server.daemon_threads = True
     thread = Thread(target=server.serve_forever, args=(0.1,), daemon=True)
     thread.start()
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import pytest
 from demo_scores import demo_scores_file
 
-from attunebench.demo import demo_analysis
+from attunebench.demo import claim_folder, demo_analysis, run_demo
+from attunebench.errors import UsageError
 from attunebench.reports.analyses import render
 from attunebench.scores import read_scores
 
@@ -36,6 +38,27 @@ def test_a_folder_that_it_did_not_make_is_left_alone(cli: Callable[..., Any], tm
     assert 2 == ended.status
     assert "mine" in ended.err
     assert {name: "mine"} == {path.name: path.read_text() for path in (tmp_path / "mine").iterdir()}
+
+
+def test_a_folder_whose_note_was_cut_short_by_a_kill_is_taken_and_a_link_to_nowhere_is_not(tmp_path: Path) -> None:
+    (tmp_path / ".README.txt.0a1b2c3d.part").write_text("")
+    claim_folder(tmp_path)
+    claim_folder(tmp_path)
+    assert (tmp_path / "README.txt").is_file()
+    (tmp_path / "link").symlink_to("nowhere")
+    with pytest.raises(UsageError):
+        claim_folder(tmp_path / "link")
+
+
+@pytest.mark.slow
+def test_results_of_an_earlier_version_are_replaced(tmp_path: Path) -> None:
+    scores = run_demo(tmp_path)
+    path = next(tmp_path.glob("*_lexicon_*.json"))
+    result = json.loads(path.read_text())
+    others = dict.fromkeys(("prompt_set_sha256", "calls_sha256", "plan_sha256", "asked_sha256"), "0" * 64)
+    path.write_text(json.dumps({**result, **others}))
+    assert scores["aggregates"] == run_demo(tmp_path)["aggregates"]
+    assert result["prompt_set_sha256"] == json.loads(path.read_text())["prompt_set_sha256"]
 
 
 @pytest.mark.slow

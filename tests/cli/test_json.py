@@ -84,6 +84,12 @@ def test_run_tells_of_an_error_and_of_an_estimate(cli: Command, server: FakeServ
     assert 3 == told[0]["results"]["to_make"]
 
 
+def test_the_last_line_says_what_the_operating_system_refused(cli: Command, data: Path) -> None:
+    ended = cli("run", "baseline", "majority", data, "--json", "-o", "a" * 300)
+    assert (2, 2) == (ended.status, events(ended)[-1]["status"])
+    assert events(ended)[-1]["error"]
+
+
 def test_score_doctor_validate_and_data_list_print_one_object(cli: Command, data: Path) -> None:
     cli("run", "baseline", "majority", data, "--limit", "1", "-q")
     ended = cli("score", "-d", data, "--resamples", "10", "--json")

@@ -197,6 +197,10 @@ EM = 'provider = "local"\nmodel = "m"\n'
         ("a" * 5000, ("TOML",)),
         ("limit" + ".a" * 20_000 + " = 1", ("limit",)),
         ("limit = " + "[" * 5000, ("TOML",)),
+        ("#" * 2_000_000, ("TOML",)),
+        (f"{EM}max-tokens = 5\nmax_tokens = 7", ("max_tokens", "twice")),
+        (f'{EM}output = "a\\u0000b"', ("output", "null")),
+        (f'{EM}output = "~nobody-of-this-name/x"', ("output", "home")),
     ],
 )
 def test_what_a_file_gets_wrong_is_named_in_one_sentence(
@@ -298,6 +302,14 @@ def test_a_dotenv_beside_the_file_supplies_keys_that_the_environment_lacks_and_n
     assert not any("openai-organization" in each.headers for each in server.asked)
     (tmp_path / ".env").unlink()
     assert [] == files_with_a_key(tmp_path)
+
+
+def test_a_dotenv_with_a_null_character_is_named(cli: Command, tmp_path: Path, talks: Path) -> None:
+    (tmp_path / ".env").write_bytes(b"OPENAI_API_KEY=a\0b\n")
+    ended = cli("run", "--config", study(tmp_path, EM))
+    assert 2 == ended.status
+    assert ".env" in ended.err
+    assert "bug" not in ended.err
 
 
 @pytest.mark.slow

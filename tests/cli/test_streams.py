@@ -80,3 +80,18 @@ def test_a_disk_that_fills_up_ends_a_run_and_leaves_no_half_file(data: Path, tmp
     assert 2 == ended.returncode
     assert "cannot be written" in ended.stderr
     assert [] == list((tmp_path / "results").glob("[!.]*"))
+
+
+@full
+@pytest.mark.slow
+def test_events_that_a_full_disk_does_not_take_end_no_run(data: Path, tmp_path: Path) -> None:
+    ended = shell(f"{COMMAND} run baseline majority {data} --json > /dev/full", tmp_path)
+    assert (0, 3) == (ended.returncode, len([*(tmp_path / "results").glob("[!_]*.json")]))
+    assert 1 == ended.stderr.count("Events cannot be written")
+
+
+@full
+@pytest.mark.slow
+def test_one_object_that_a_full_disk_does_not_take_is_an_error_of_status_2(tmp_path: Path) -> None:
+    ended = shell(f"{COMMAND} doctor --json > /dev/full", tmp_path)
+    assert (2, 1) == (ended.returncode, len(ended.stderr.strip().splitlines()))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import socket
+import struct
+import time
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -15,6 +17,7 @@ from factory import write_conversations
 
 from attunebench import api
 from attunebench.cli.view import Page, serving
+from attunebench.errors import DataError
 from attunebench.runner import ModelSettings, RunSettings
 
 if TYPE_CHECKING:
@@ -99,6 +102,44 @@ def test_only_the_address_that_was_printed_is_answered_and_only_by_that_name(add
         assert 421 == fetched(address, Host=host)[0]
     with serving(Page.__new__(Page)) as other:
         assert urlsplit(other).path != parts.path
+
+
+def test_every_answer_keeps_the_address_to_itself(address: str) -> None:
+    parts = urlsplit(address)
+    for method, path in (("GET", parts.path), ("GET", f"{parts.path}x"), ("POST", parts.path)):
+        connection = HTTPConnection("127.0.0.1", parts.port, timeout=5)
+        connection.request(method, path)
+        headers = connection.getresponse().headers
+        assert ("no-store", "no-referrer", "nosniff") == tuple(
+            headers[name] for name in ("Cache-Control", "Referrer-Policy", "X-Content-Type-Options")
+        )
+
+
+def test_a_browser_that_hangs_up_is_no_error(page: Page, address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    parts = urlsplit(address)
+    page.content = b"x" * 10_000_000
+    for request in (b"GET ", f"GET {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n".encode()):
+        with socket.create_connection(("127.0.0.1", parts.port)) as browser:
+            browser.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # ends with a reset
+            browser.sendall(request)
+            if request.endswith(b"\n"):
+                browser.recv(1)
+    assert (200, page.content) == fetched(address)
+    time.sleep(0.05)
+    assert "" == capsys.readouterr().err
+
+
+@pytest.mark.parametrize("failure", [FileNotFoundError(2, "gone", "a.json"), DataError("b\udcff.json is <broken>")])
+def test_results_that_cannot_be_read_now_do_not_end_it(
+    page: Page, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    def failing() -> tuple[bytes, int]:
+        raise failure
+
+    monkeypatch.setattr(page, "_make", failing)
+    page.update()
+    assert b".json" in page.content
+    assert b"<broken>" not in page.content
 
 
 def test_a_port_that_is_taken_is_said_in_a_sentence(cli: Command, folders: tuple[Path, Path]) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from attunebench.cli.emitting import say
 from attunebench.cli.progress.board import Board
 from attunebench.cli.progress.tally import Tally
 from attunebench.errors import AttuneBenchError
@@ -97,7 +98,7 @@ class EventTally(Tally):
 
 
 class EventStream:
-    """Writes events to stdout, a line each. A reader that is gone ends no run."""
+    """Writes events to stdout, a line each. A reader that is gone, or a full disk, ends no run."""
 
     def write(self, event: str, **facts: Any) -> None:
         self._print({"event": event, "time": _now(), **facts})
@@ -117,6 +118,9 @@ class EventStream:
             raise
         except KeyboardInterrupt:
             status = 130
+            raise
+        except Exception as failure:
+            error = f"{type(failure).__name__}: {failure}"
             raise
         finally:
             self.write("exit", status=status, error=error)
@@ -180,7 +184,9 @@ class EventStream:
     def _print(self, event: dict[str, Any]) -> None:
         try:
             print(json.dumps(event, default=str), flush=True)
-        except BrokenPipeError:
+        except OSError as error:
+            if not isinstance(error, BrokenPipeError):
+                say(f"Events cannot be written ({error.strerror or error}); the run goes on without them.")
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
