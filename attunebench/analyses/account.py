@@ -27,8 +27,8 @@ from attunebench.statistics.intervals import zero_inflated
 from attunebench.text import printable
 
 UNSCORED = {
-    "skipped": "skipped by a run",
-    "duplicated": "with several results, of which none is scored",
+    "skipped": "skipped by the run",
+    "duplicated": "with duplicate results, none of them scored",
     "missing": "without any result",
 }
 SHARES = {
@@ -178,10 +178,10 @@ def _calls(one: Account) -> Table:
         "calls",
         "Answers and calls",
         words("what"),
-        counts("n", (), "results", "Results that state both counts."),
-        column("share", unit="share", meaning="Sum over sum."),
+        counts("n", (), "results", "Results that record both counts."),
+        column("share", unit="share", meaning="Total divided by total."),
         counts("count"),
-        counts("of", (), "", "Items expected, or calls made."),
+        counts("of", (), "", "Number of expected items or of calls."),
         rows=[(name, n, value, part if n else None, whole if n else None) for name, (part, whole, n, value) in found],
         caption="Without judge calls. An unanswered item counts as wrong, but measures formatting, not empathy.",
     )
@@ -198,7 +198,7 @@ def _amounts(one: Account, id: str, unit: Unit, paths: Mapping[str, tuple[str, .
         words("what", paths),
         counts("n", [amount.n for amount in amounts], "reported", "Results that report it."),
         counts("of", [amount.of for amount in amounts], "of results"),
-        column("total", totals, "", unit, "Over the results that state it.", digits=digits),
+        column("total", totals, "", unit, "Over the results that record it.", digits=digits),
         column("mean", [amount.mean for amount in amounts], "", unit, "Per conversation.", digits=digits),
         *(of for of in spread if of.column.id in ("median", "lowest", "highest")),
         caption="Without judges; total over all results that report it, the rest per conversation.",
@@ -213,11 +213,11 @@ def coverage_table(one: Account) -> Table:
     return table(
         "coverage",
         "Coverage",
-        counts("expected", [one.coverage.get("expected")], "", "Conversations of the ground truth."),
+        counts("expected", [one.coverage.get("expected")], "", "Conversations with labels."),
         counts("scored", [len(one.study.ids)]),
         *(counts(why, [len(lists[why])], "", f"Conversations {meaning}.") for why, meaning in UNSCORED.items()),
         counts("participants", [one.participants]),
-        counts("composite_incomplete", incomplete, "Composite incomplete", "A term of it is undefined there."),
+        counts("composite_incomplete", incomplete, "Composite incomplete", "A term of the Composite is undefined."),
         notes=tuple(
             f"{why.capitalize()}: {listed(name_text(i, 200) for i in ids)}." for why, ids in lists.items() if ids
         ),
@@ -228,7 +228,7 @@ def _provenance(one: Account) -> Table:
     """Who answered and in which format, which parameters were not taken as asked, and the settings, by results."""
     rows = [(label, count, name) for label, what in _SERVED.items() for name, count in one.served(what)]
     for parameter, hows in (one.observed.get("adapted") or {}).items():
-        rows += [("parameter not taken as asked", n, name_text(f"{parameter}: {how}", 200)) for how, n in hows.items()]
+        rows += [("parameter not accepted", n, name_text(f"{parameter}: {how}", 200)) for how, n in hows.items()]
     results: Counter[tuple[str, str]] = Counter()
     for variant in settings_of(one.study, one.group).get("variants") or ():
         values: dict[str, Any] = {key: variant[key] for key in _SETTINGS if variant.get(key) is not None}
@@ -237,7 +237,7 @@ def _provenance(one: Account) -> Table:
         for name, value in values.items():
             spelled = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
             shown = name_text(spelled, 12 if str(name).endswith("sha256") else 200)
-            key = (name_text(name, 200), "the server's own" if value is None else shown)
+            key = (name_text(name, 200), "server default" if value is None else shown)
             results[key] += variant.get("n_results", 1)
     return table(
         "provenance",

@@ -25,8 +25,8 @@ from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.contrasts import GroupContrast, Mask
 
 METRICS = ("emotion_va", "binary_om_accuracy")
-_SELF_REPORTED = "Diagnoses are self-reported, and no score of a screening scale is one."
-_UNITS = "Participants are the units of interval and test."
+_SELF_REPORTED = "Diagnoses are self-reported; scores on screening scales are not diagnoses."
+_UNITS = "Intervals and tests are by participant."
 
 
 class _Metric(NamedTuple):
@@ -43,7 +43,7 @@ def analyse(subject: Subject) -> Analysis:
     reported = [() if truth is None else truth["diagnosis_groups"] for truth in view.study.truths()]
     members = {group: np.array([group in of for of in reported], dtype=bool) for group in GROUPS}
     if not any(mask.any() for mask in members.values()):
-        raise Missing("No participant reported whether they have a diagnosis, or these scores do not keep it.")
+        raise Missing("No participant reported whether they have a diagnosis, or these scores do not record it.")
     values = metrics_of(view.study, view.settings, METRICS)
     metrics = [_metric(view, metric_id, of) for metric_id, of in values.items()]
     gaps = [_contrast(view, one, members[ANY], members[NONE]) for one in metrics]
@@ -103,8 +103,8 @@ def _gap_table(
         f"gap-{metric.id}",
         f"{label}: any diagnosis against none",
         words("model", metric.names),
-        counts("n_none", contrast.n_out, "n none", "Conversations of people who reported that they have none."),
-        counts("n_any", contrast.n_in, "n any", "Conversations of people who reported at least one."),
+        counts("n_none", contrast.n_out, "n none", "Conversations of people who reported no diagnosis."),
+        counts("n_any", contrast.n_in, "n any", "Conversations of people who reported at least one diagnosis."),
         metric_column(metric.id, none, id="none", label="none"),
         metric_column(metric.id, any_, id="any", label="any"),
         column("gap", cells, "any − none", unit, _UNITS),
@@ -146,7 +146,7 @@ def _against_none_table(view: View, metric: _Metric, members: Mapping[str, Mask]
         counts("participants", [len(np.unique(view.study.clusters[mask])) for mask in shown.values()]),
         metric_column(metric.id, [cell_of(one.inside[0], n=int(one.n_in[0])) for one, _ in found], id="mean"),
         column("difference", with_correction([of[0] for _, of in found], view.settings), "against none", unit, _UNITS),
-        words("lower", [f"{(of < 0).sum()} of {(~np.isnan(of)).sum()}" for of in of_models], "models that are lower"),
+        words("lower", [f"{(of < 0).sum()} of {(~np.isnan(of)).sum()}" for of in of_models], "models with lower means"),
         caption=f"None: {sizes[NONE]}. {_SELF_REPORTED} Permutation p, corrected "
         f"({CORRECTIONS[plain_correction(view.settings)]}) over {counted(len(found), 'group')}.",
     )
@@ -183,14 +183,21 @@ def _parts_table(view: View, members: Mapping[str, Mask]) -> Table:
 
     return table(
         "parts",
-        "What Emotion VA is made of",
+        "Components of Emotion VA",
         words("group", members),
         counts("n", masks.sum(axis=0).astype(np.int64), "conversations"),
         counts("participants", [len(np.unique(study.clusters[mask])) for mask in members.values()]),
         counts("turns", (view.sums(level)[1] @ masks).astype(np.int64)),
-        column("neutral", part(1 - tagged), "neutral turns", "share", "Turns that the person did not tag."),
+        column("neutral", part(1 - tagged), "neutral turns", "share", "Turns on which the person tagged no emotion."),
         column("felt", part(felt), "tags per turn", "number", "Emotions that the person tagged.", digits=2),
-        column("given", part(_level(tagged, given)), "predicted tags per turn", "number", "Named by models.", digits=2),
+        column(
+            "given",
+            part(_level(tagged, given)),
+            "predicted tags per turn",
+            "number",
+            "Emotions that models predicted.",
+            digits=2,
+        ),
         column("va", part(level), "Emotion VA", "share", "Over all turns.", better=True),
         column("va_tagged", part(np.where(tagged == 1, level, np.nan)), "VA on tagged turns", "share", better=True),
         column("false_alarm", part(np.where(tagged == 0, 1 - level, np.nan)), "false alarms", "share", better=False),
@@ -223,13 +230,15 @@ def _split_tables(view: View, sides: tuple[Mask, Mask]) -> list[Table]:
             "split",
             "Where the difference in Emotion VA comes from",
             words("model", ("all models", *view.labels)),
-            column("difference", difference, "any − none", "share", "Sum of the three parts."),
-            column("share", share, "from neutral turns", "share", "The groups differ in how many turns are neutral."),
-            column("alarms", alarms, "from false alarms", "share", "Neutral turns are read better or worse."),
-            column("tagged", on_tagged, "from tagged turns", "share", "Tagged turns are read better or worse."),
-            caption="Each conversation counts once. The difference splits without a rest, each part at the mean of the "
-            f"other quantities of both groups. {view.how()}",
-            chart=Chart("bars", "model", ("share", "alarms", "tagged"), "Parts of the gap in Emotion VA", "any − none"),
+            column("difference", difference, "any − none", "share", "Sum of the three components."),
+            column("share", share, "from neutral turns", "share", "Due to different shares of neutral turns."),
+            column("alarms", alarms, "from false alarms", "share", "Due to different accuracy on neutral turns."),
+            column("tagged", on_tagged, "from tagged turns", "share", "Due to different accuracy on tagged turns."),
+            caption="Each conversation counts once. The three components add up to the difference; each is computed at "
+            f"the mean of both groups' other quantities. {view.how()}",
+            chart=Chart(
+                "bars", "model", ("share", "alarms", "tagged"), "Components of the gap in Emotion VA", "any − none"
+            ),
         )
     ]
 

@@ -19,7 +19,7 @@ from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.multiple import Correction
 
 PRIMARY = "default"
-NOTHING_SCORED = "No model was scored here; `attune-bench score` writes scores that hold some."
+NOTHING_SCORED = "These scores contain no model. Run `attune-bench score` on results of a model."
 SMALL = 20
 """Under this many conversations a subgroup gets a warning and no claim (spec 07)."""
 _UNITS: Mapping[str, Unit] = {"share": "share", "points": "points"}
@@ -90,7 +90,11 @@ def models_of(subject: Subject, *, least: int = 0) -> ScoreTable:
     """The models of that mode, with the conversations that one of them has. Missing where there are under `least`."""
     study = in_mode(subject.study, mode_of(subject), subject.settings)
     if len(study.groups) < least:
-        raise Missing(NOTHING_SCORED if least == 1 else f"This takes {least} models; {len(study.groups)} scored here.")
+        raise Missing(
+            NOTHING_SCORED
+            if least == 1
+            else f"At least {least} models are required; these scores contain {len(study.groups)}."
+        )
     return study
 
 
@@ -117,7 +121,7 @@ def metrics_of(study: ScoreTable, settings: Settings, otherwise: Sequence[str]) 
     """Metric → values, of the wanted metrics that have any value; Missing without one."""
     defined = defined_metrics(study, wanted_metrics(settings, otherwise))
     if not defined:
-        raise Missing("None of the metrics is defined for any conversation here.")
+        raise Missing("None of the metrics is defined for any conversation.")
     return defined
 
 
@@ -133,7 +137,7 @@ def in_both(one: ScoreTable, other: ScoreTable) -> tuple[ScoreTable, ScoreTable]
     groups = [group for group in one.groups if group.key in theirs]
     ids = tuple(conversation for conversation in one.ids if conversation in there)
     if not groups or not ids:
-        raise Missing("The scores have no model and conversation in common.")
+        raise Missing("No conversation has scores from all models.")
     other = other.with_groups([theirs[group.key] for group in groups])
     return one.with_groups(groups).with_conversations(ids), replace(other, ids=ids, references=())
 

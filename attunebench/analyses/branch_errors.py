@@ -26,7 +26,7 @@ def analyse(subject: Subject) -> Analysis:
     ids = {**{branch: f"four_branch_{branch}" for branch in BRANCHES}, "all": "four_branch"}
     errors = {name: SPAN * (1 - view.study.values(metric_id)) for name, metric_id in ids.items()}
     if np.isnan(errors["all"]).all():
-        raise Missing("No result predicts branch scores for a person who gave any.")
+        raise Missing("No conversation has both predicted and reported branch scores.")
     cells = {name: view.cells(of, view.drills(ids[name])) for name, of in errors.items()}
     by_model = table(
         "errors",
@@ -59,14 +59,14 @@ def _branches(view: View, errors: np.ndarray) -> tuple[Table, str]:
         "Branches over all models",
         words("branch", BRANCHES),
         numbers_of(cells),
-        column("error", cells, meaning="Mean over models, then conversations", better=False, digits=2),
+        column("error", cells, meaning="Mean over models, then over conversations.", better=False, digits=2),
         counts("apart", [sum(i in pair for pair in differing) for i in range(len(BRANCHES))], "differs from"),
         order=order,
-        caption=f"{view.sample}; hardest first. “Differs from”: from how many other branches it differs significantly. "
-        f"{view.how('the pairs of branches')}",
+        caption=f"{view.sample}; largest error first. “Differs from”: number of other branches with a significantly "
+        f"different error. {view.how('the pairs of branches')}",
     )
     if len(order) < 2:
-        return made, "Only one branch has answers to compare."
+        return made, "Only one branch has answers."
     names = [f"{BRANCHES[i]} − {BRANCHES[j]}" for i, j in _PAIRS]
     span = range_text([(BRANCHES[i], cells[i]) for i in order], 2)
     return made, f"Mean errors are {span} points. {view.claims(names, pairs, 'between branches', digits=2)}"
@@ -89,10 +89,10 @@ def _bias(view: View) -> list[Table]:
     return [
         table(
             "bias",
-            "Too high or too low",
+            "Bias",
             words("model", view.labels),
             *(column(branch, view.cells(values, flag=False), digits=2) for branch, values in columns.items()),
-            caption="Predicted minus the person's points, over answered branches only; above 0 the model overestimates "
-            f"how well the replies did. {view.how()}",
+            caption="Predicted minus reported points, over answered branches only; above 0, the model overestimates "
+            f"the replies. {view.how()}",
         )
     ]

@@ -64,7 +64,7 @@ VARIANTS = (
     Variant(
         "asked",
         "24·ET + 49·EQ + 27·HC, follow-up only where asked",
-        "The mean of the four questions in HC leaves the follow-up out where nothing felt off.",
+        "The mean of the four questions in HC excludes the follow-up where nothing felt off.",
         _asked_only,
     ),
     Variant(
@@ -98,20 +98,22 @@ def analyse(subject: Subject) -> Analysis:
     study, settings = models_of(subject, least=1), subject.settings
     values = variant_values(study)
     if not values:
-        raise Missing("The Composite is defined for no conversation.")
+        raise Missing("The Composite is not defined for any conversation.")
     compared = [_compare(study, variant, values, settings) for variant in VARIANTS if variant.id in values]
     judged = "judge" in values
     return Analysis(
         tables=(_overview(compared, settings), *(one.table for one in compared[1:] if one.table)),
         shows=" ".join(map(_sentence, compared[1:])),
-        cannot="Which formula is right: each is a choice of weights. A changed rank shows that the models are close, "
-        "not that a formula is wrong.",
+        cannot="Which formula is right: each is a choice of weights. A changed rank shows that models are close, not "
+        "that a formula is wrong.",
         warnings=comparability(study, ("composite", *(("draft_judge",) if judged else ()))),
         notes=(
             "ET emotion_tracking, EQ evaluation_quality, HC holistic_comprehension, each from 0 to 1.",
-            "The published README leaves the draft judge out of the Composite, and so does `composite`; one published "
-            "figure implies that it was once part of it.",
-            judges_text(study) if judged else "The variant with the draft judge is left out: no draft was judged.",
+            "The published README excludes the draft judge from the Composite, and so does `composite`; one published "
+            "figure implies that it was once included.",
+            judges_text(study)
+            if judged
+            else "The variant with the draft judge is not shown, because no draft was judged.",
         ),
     )
 
@@ -151,7 +153,8 @@ def _compare(study: ScoreTable, variant: Variant, values: Values, settings: Sett
         column("shift", cells_of(shift, low, high, small=small), meaning="Ranks gained; negative: lost.", digits=0),
         order=best_first(value),
         caption=f"{variant.formula} {sample_text(part)}, scored for {counted(len(models), 'model')}. "
-        f"{intervals_text(settings)}. Intervals of ranks and shifts are ranges over resamples, not tests.",
+        f"{intervals_text(settings)}. Intervals of ranks and shifts are ranges over resamples and do not test a "
+        "difference.",
         chart=Chart("dumbbells", "model", ("published", "value"), variant.label, "points of 100"),
     )
     means = np.stack([before.mean(axis=0), after.mean(axis=0)])
@@ -164,23 +167,23 @@ def _sentence(one: _Compared) -> str:
     models = counted(len(one.study.groups), "model")
     head = f"{one.variant.label} ({counted(len(one.study.ids), 'conversation')}):"
     if not one.study.ids:
-        return f"{head} no conversation has a value for all of {models}."
+        return f"{head} no conversation has a value for all {models}."
     named = listed([f"{label} {shift:+d}" for label, shift in one.moved.items()])
-    return f"{head} {len(one.moved)} of {models} change rank{named and f' ({named})'}."
+    return f"{head} {len(one.moved)} of {models} change{'s' * (len(one.moved) == 1)} rank{named and f' ({named})'}."
 
 
 def _overview(compared: list[_Compared], settings: Settings) -> Table:
     moved = [[abs(shift) for shift in one.moved.values()] if one.table else None for one in compared]
     return table(
         "variants",
-        "The variants and their ranking",
+        "Variants and their rankings",
         words("variant", [one.variant.label for one in compared]),
-        words("formula", [one.variant.formula for one in compared], "what it is"),
+        words("formula", [one.variant.formula for one in compared], ""),
         counts("n", [Cell(len(one.study.ids), small=one.rho.small) for one in compared], "conversations"),
-        counts("models", [len(one.study.groups) for one in compared], "", "Models that have it."),
+        counts("models", [len(one.study.groups) for one in compared], "", "Models for which the variant is defined."),
         column("rho", [one.rho for one in compared], "ρ with published", meaning="Spearman's, over models.", digits=2),
         counts(
-            "moved", [None if of is None else len(of) for of in moved], "ranks that change", "Models with another rank."
+            "moved", [None if of is None else len(of) for of in moved], "rank changes", "Models with a different rank."
         ),
         counts("largest", [None if of is None else max(of, default=0) for of in moved], "largest change", "In ranks."),
         caption="Each variant beside the published formula, over the same conversations. The tables below resample "

@@ -42,7 +42,7 @@ def analyse(subject: Subject) -> Analysis:
     view = View.of_models(subject)
     values = defined_metrics(view.study, METRICS)
     if not values:
-        raise Missing("No result holds answers about the whole conversation for a person who gave any.")
+        raise Missing("No conversation has both predicted and reported answers about the whole conversation.")
     # How many models are above blind guessing is tested over all models and both questions as one family.
     asked = [metric_id for metric_id in _CHOICES if metric_id in values]
     choices = np.stack([values[metric_id] for metric_id in asked], axis=1) if asked else np.zeros((len(view.people), 0))
@@ -91,8 +91,8 @@ def _by_model(
         *(metric_column(m, [*of, *base]) for (m, of), base in zip(cells.items(), of_base, strict=True)),
         order=[*order, *range(view.width, len(labels))],
         caption=f"{view.sample}. Chance is 1/4 on Q2 and Q3. The follow-up is asked only where something felt off: "
-        "“asked” covers only these conversations, the canonical follow-up all of them (1 for an empty answer where "
-        f"nothing did), false alarms the others (lower is better). {how}",
+        "“asked” covers only these conversations, the canonical follow-up all conversations (1 for an empty answer "
+        f"where nothing felt off), and false alarms the others (lower is better). {how}",
         chart=Chart("bars", "model", drawn, "The whole conversation", "score (0–1)", {"chance on Q2, Q3": _CHANCE}),
     )
 
@@ -128,13 +128,17 @@ def _people(view: View) -> list[Table]:
     return [
         table(
             "people",
-            "What people answered most often",
+            "People's most frequent answers",
             words("question", tallies),
             words("answer", ["; ".join(a) or "nothing" if isinstance(a, tuple) else str(a) for a, _ in most]),
             counts("n", n, "conversations"),
             column(
-                "share", cells_of(right / n, *wilson_interval(right, n), n), "", "share", "Of those with an answer."
+                "share",
+                cells_of(right / n, *wilson_interval(right, n), n),
+                "",
+                "share",
+                "Share of conversations with an answer.",
             ),
-            caption="Over the labels alone; Wilson intervals at 95 %. Always giving that answer is right that often.",
+            caption="Labels only, with 95 % Wilson intervals. The share is the accuracy of always giving that answer.",
         )
     ]

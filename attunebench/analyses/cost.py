@@ -17,9 +17,9 @@ from attunebench.statistics.rank_tests import least_spearman_p, spearman_p
 
 _TOKENS = {
     "prompt_tokens": "prompt tokens",
-    "cached_tokens": "of them cached",
+    "cached_tokens": "cached prompt tokens",
     "completion_tokens": "reply tokens",
-    "reasoning_tokens": "of them reasoning",
+    "reasoning_tokens": "reasoning tokens",
 }
 FRONTIER = "frontier"
 
@@ -33,7 +33,7 @@ def analyse(subject: Subject) -> Analysis:
     usage = {name: values for name, values in usage.items() if not np.isnan(values).all()}
     priced = not np.isnan(cost).all()
     if not priced and not usage:
-        raise Missing("No result says what it cost, how long it took or how many tokens it used.")
+        raise Missing("No result records its cost, duration or number of tokens.")
     sampling, scored = Sampling.of(study, subject.settings), study.scored()
     gaps, results = int((scored & np.isnan(cost)).sum()), counted(int(scored.sum()), "result")
     return Analysis(
@@ -41,11 +41,11 @@ def analyse(subject: Subject) -> Analysis:
             *([_money(study, cost, sampling)] if priced else []),
             *([_usage(study, usage, sampling)] if usage else []),
         ),
-        shows=_shows(study, cost, sampling) if priced else "No result states its cost.",
-        cannot="Prices are those that each result was billed or estimated at and change over time; seconds depend on "
-        "the server, its load and the number of concurrent requests. Cost per point compares prices: it does not say "
-        "that paying more would gain points, nor that points are worth the same along the scale.",
-        notes=(f"{gaps} of {results} do not state their cost." if gaps else "Every result states its cost.",),
+        shows=_shows(study, cost, sampling) if priced else "No result records its cost.",
+        cannot="Costs are as billed or estimated for each result, and prices change over time; seconds depend on the "
+        "server, its load and the number of concurrent requests. Cost per point compares prices: it does not show that "
+        "paying more would gain points, or that points are worth the same along the scale.",
+        notes=(f"{gaps} of {results} do not record their cost." if gaps else "Every result records its cost.",),
     )
 
 
@@ -61,14 +61,14 @@ def _money(study: ScoreTable, cost: Floats, sampling: Sampling) -> Table:
         "money",
         "Cost in US dollars",
         words("model", [Cell(label, mark=mark) for label, mark in zip(study.labels, marks, strict=True)]),
-        counts("n", (~np.isnan(cost)).sum(axis=0), "conversations", "Those whose result states its cost."),
+        counts("n", (~np.isnan(cost)).sum(axis=0), "conversations", "Conversations whose result records its cost."),
         column("cost", sampling.cells(cost, flag=False), "per conversation", "usd", "Mean cost.", better=False),
-        column("total", totals, "", "usd", "Sum over all results that state their cost, epochs included."),
+        column("total", totals, "", "usd", "Sum over all results that record their cost, including epochs."),
         column("composite", sampling.cells(composite), "Composite", "points", "Mean Composite, 0–100.", better=True),
         column("per_point", per_point, "", "usd", "Cost over Composite, where both are known.", better=False, digits=5),
         order=by_value(means[0], higher_is_better=False),
-        caption=f"{sample_text(study)}; cheapest first. “{FRONTIER}”: no other model costs as little and scores as "
-        f"high, by the means and without a test. {intervals_text(settings)}.",
+        caption=f"{sample_text(study)}; cheapest first. “{FRONTIER}”: no other model is both as cheap and as "
+        f"good, by the means and without a test. {intervals_text(settings)}.",
         chart=Chart("scatter", "model", ("cost", "composite"), "Composite and cost", "US dollars per conversation"),
     )
 
@@ -92,7 +92,7 @@ def _usage(study: ScoreTable, usage: dict[str, Floats], sampling: Sampling) -> T
         words("model", study.labels),
         *([column("seconds", seconds, unit="seconds", meaning="Per conversation.", better=False)] if seconds else []),
         *(column(kind, found, _TOKENS[kind], "count", "Per conversation.", digits=0) for kind, found in cells.items()),
-        caption=f"Means over the conversations whose result states it. {intervals_text(sampling.settings)}.",
+        caption=f"Means over the conversations whose result records it. {intervals_text(sampling.settings)}.",
     )
 
 
@@ -102,7 +102,7 @@ def _shows(study: ScoreTable, costs: Floats, sampling: Sampling) -> str:
     priced = [i for i in by_value(means[0], higher_is_better=False) if not np.isnan(means[0, i])]
     cost, composite = means[:, priced]
     if cost[-1] == 0:
-        return "No result cost anything."
+        return "All results were free of charge."
     ends = dict.fromkeys(f"${cost[i]:.4f} ({study.labels[priced[i]]})" for i in (0, -1))
     sentence = f"A conversation costs {' to '.join(ends)}."
     if len(priced) == 1:

@@ -29,7 +29,7 @@ def analyse(subject: Subject) -> Analysis:
     values = metrics_of(study, settings, METRICS)
     tests = [pairs(study, metric_id, settings) for metric_id in comparable_metrics(study, values)]
     if not tests:
-        raise Missing("None of the metrics can be compared between the models here.")
+        raise Missing("None of the metrics can be compared between these models.")
     tests.sort(key=lambda one: (one.apart, one.apart_raw), reverse=True)
     tables = [values[one.metric_id] for one in tests]
     marks = [ZERO_INFLATED if zero_inflated(table.reshape(-1, 1))[0] else "" for table in tables]
@@ -37,23 +37,36 @@ def analyse(subject: Subject) -> Analysis:
     shares = [Cell(one.apart / one.tests, small=one.undecidable) if one.tests else Cell(None) for one in tests]
     shown = table(
         "pairs",
-        "Pairs of models that differ, metric by metric",
+        "Pairs of models that differ significantly, by metric",
         words("metric", [Cell(label_of(one.metric_id), mark=mark) for one, mark in zip(tests, marks, strict=True)]),
-        counts("n", [one.once("n").min() for one in tests], "conversations", "The fewest that a pair has in common."),
+        counts(
+            "n",
+            [one.once("n").min() for one in tests],
+            "conversations",
+            "Fewest conversations that any pair has in common.",
+        ),
         *pair_columns(tests, settings, better=True),
-        column("share", shares, "", "share", "Share of the pairs that differ, corrected.", better=True, digits=2),
+        column(
+            "share",
+            shares,
+            "",
+            "share",
+            "Share of pairs that differ significantly after correction.",
+            better=True,
+            digits=2,
+        ),
         column("span", [np.nanmax(mean) - np.nanmin(mean) for mean in means], meaning="Best mean minus worst."),
         column("mde", [one.median("mde") for one in tests], "detectable", meaning="Median minimum detectable effect."),
-        caption=f"{sample_text(study)}; each pair over the conversations of both. "
-        f"{correction_text(settings, 'the pairs of a metric')}. Counts have no interval, since pairs that share a "
-        f"model are dependent; what is detectable with {100 * settings.power:g} % power says how fine a test is.",
-        chart=Chart("bars", "metric", ("share",), "Pairs of models that differ", "share of pairs"),
+        caption=f"{sample_text(study)}; each pair over its shared conversations. "
+        f"{correction_text(settings, 'the pairs of a metric')}. Counts have no interval, because pairs that share a "
+        f"model are dependent. “Detectable” is the difference that a test finds with {100 * settings.power:g} % power.",
+        chart=Chart("bars", "metric", ("share",), "Pairs of models that differ significantly", "share of pairs"),
     )
     return Analysis(
         tables=(shown,),
         shows=_shows([one for one in tests if not one.undecidable]),
-        cannot="A metric on which many models differ is not more valid for it: it may measure what matters less, with "
-        "less noise. A metric on which none differ may find all models equally good.",
+        cannot="A metric on which many models differ is not necessarily more valid: it may measure something less "
+        "important with less noise. Where no models differ, all may be equally good.",
         warnings=(*comparability(study, values), *reach_warnings(tests, settings)),
         notes=judges_note(study, [one.metric_id for one in tests]),
     )
@@ -65,7 +78,7 @@ def _shows(tests: list[PairTable]) -> str:
         return "No pair of models has enough conversations or participants in common for a claim."
     most, fewest = tests[0].apart, tests[-1].apart
     if not most:
-        return "On no metric do two models differ significantly after correction."
+        return "No two models differ significantly on any metric after correction."
     by_count = {count: [label_of(one.metric_id) for one in tests if one.apart == count] for count in (most, fewest)}
-    least = f", fewest on {listed(by_count[fewest])} ({fewest} of {tests[-1].of})" if fewest < most else ""
-    return f"Most pairs differ on {listed(by_count[most])} ({most} of {tests[0].of}){least}."
+    least = f", the fewest on {listed(by_count[fewest])} ({fewest} of {tests[-1].of})" if fewest < most else ""
+    return f"The most pairs differ significantly on {listed(by_count[most])} ({most} of {tests[0].of}){least}."

@@ -51,7 +51,7 @@ def analyse(subject: Subject) -> Analysis:
             _difficulty(view),
         ),
         shows=_shows(components, view.settings.small),
-        warnings=tuple(f"Left out: {sentence}" for sentence in apart),
+        warnings=tuple(f"Not included: {sentence}" for sentence in apart),
         notes=judges_note(study, sources),
     )
 
@@ -68,7 +68,7 @@ def _spread(view: View, metric_id: str, values: Floats) -> Table:
         column("mean", means, "", unit, "Mean over conversations.", better=better, digits=digits),
         *base.spread_columns(values.T, unit, digits),
         order=base.best_first(means, higher_is_better=better),
-        caption=f"{view.sample}. Of the means: {view.how()}",
+        caption=f"{view.sample}. Means have {view.how()}",
         chart=Chart("intervals", "model", ("mean",), f"{label} over conversations", unit),
     )
 
@@ -81,16 +81,16 @@ def _sources(view: View, components: Mapping[str, VarianceComponents]) -> Table:
     )
     return table(
         "variance",
-        "Where the variance comes from",
+        "Sources of variance",
         words("metric", map(label_of, components)),
         counts("n", [one.n_conversations for one in found], "conversations"),
         counts("models", [one.n_models for one in found]),
         column("conversation", conversation, "", "share", "Share of the variance between conversations."),
         column("model", model, "", "share", "Share of the variance between models."),
-        column("rest", rest, "", "share", "Neither: interplay of the two, and chance."),
-        caption=f"{view.sample}. Crossed random effects, method of moments; “at 0”: the estimate fell below 0. Of the "
-        f"shares, for these models: {view.how()}",
-        chart=Chart("bars", "metric", ("conversation", "model", "rest"), "Where the variance comes from", "share"),
+        column("rest", rest, "", "share", "Residual: interaction of the two, and chance."),
+        caption=f"{view.sample}. Crossed random effects, method of moments; “at 0”: the estimate was below 0. Shares, "
+        f"for these models, have {view.how()}",
+        chart=Chart("bars", "metric", ("conversation", "model", "rest"), "Sources of variance", "share"),
     )
 
 
@@ -108,29 +108,29 @@ def _difficulty(view: View) -> Table:
     cells = [cell_of(one.value, one.low, one.high, small=one.n < view.settings.small) for one in found]
     return table(
         "difficulty",
-        "What makes a conversation easy",
+        "Correlates of conversation difficulty",
         words("metric", map(label_of, turn)),
         counts("n", [one.n for one in found], "conversations"),
-        column("rho", cells, "ρ with Composite", "number", "Spearman, of means over models.", digits=2),
+        column("rho", cells, "ρ with Composite", "number", "Spearman's ρ of means over models.", digits=2),
         caption="Spearman's ρ over conversations between the models' mean Composite and their mean on a metric; the "
-        f"metrics are parts of the Composite, so that some correlation is built in. {view.sample}. {view.how()}",
+        f"metrics are parts of the Composite, so some correlation is built in. {view.sample}. {view.how()}",
     )
 
 
 def _shows(components: Mapping[str, VarianceComponents], small: int) -> str:
     """Of the first metric the shares, and in which metrics one is larger with intervals that do not overlap."""
     if not components:
-        return "Sources of variance need two models and two conversations in common."
+        return "Variance components require two models with two conversations in common."
     metric_id, first = next(iter(components.items()))
     if first.n_conversations < small:
-        return f"Too few conversations ({first.n_conversations}) to compare sources of the variance."
+        return f"Too few conversations ({first.n_conversations}) to compare sources of variance."
     larger = {
         "conversations": [label_of(m) for m, one in components.items() if one.conversation.low > one.model.high],
         "models": [label_of(m) for m, one in components.items() if one.model.low > one.conversation.high],
     }
-    named = [f"larger between {of}: {listed(labels)}" for of, labels in larger.items() if labels]
+    named = [f"{of} account for more on {listed(labels)}" for of, labels in larger.items() if labels]
     return (
-        f"Share of the variance of {label_of(metric_id)}: between conversations "
-        f"{with_interval(_share(first.conversation))}, between models {with_interval(_share(first.model))}. With "
-        f"intervals that do not overlap, {'; '.join(named) or 'neither is larger in any metric'}."
+        f"Conversations account for {with_interval(_share(first.conversation))} and models for "
+        f"{with_interval(_share(first.model))} of the variance of {label_of(metric_id)}. Judged by intervals that do "
+        f"not overlap, {'; '.join(named) or 'neither share is larger on any metric'}."
     )

@@ -27,7 +27,7 @@ def analyse(subject: Subject) -> Analysis:
     view = View.of_models(subject)
     pairs = tag_pairs(view.study, view.settings.rng(_NAME))
     if not pairs.felt.any() and not pairs.predicted.any():
-        no_tags = "No turn has a tag, of the person or of a model."
+        no_tags = "No turn has an emotion tag, reported or predicted."
         raise Missing(no_tags if view.study.ground_truth else within.NO_LABELS)
     items, f1 = _items(view, pairs)
     substitutions, excess = _substitutions(view, pairs)
@@ -38,7 +38,7 @@ def analyse(subject: Subject) -> Analysis:
         shows=(f"F1 is {span}. " if span else "")
         + claims_sentence(excess, view.settings, noun="substitution", of="compared with chance"),
         warnings=reach_text(np.full(tests, view.least), view.settings, together=False),
-        notes=(f"{counted(pairs.unanswered, 'unanswered turn')} left out.",) if pairs.unanswered else (),
+        notes=(f"Excludes {counted(pairs.unanswered, 'unanswered turn')}.",) if pairs.unanswered else (),
     )
 
 
@@ -51,20 +51,27 @@ def _items(view: View, pairs: TagPairs) -> tuple[Table, list[Cell]]:
     f1 = view.rates(2 * right, felt + predicted, [Drill(metric="emotion_f1")] * _SIZE)
     made = table(
         "items",
-        "Items over all models",
+        "Emotions, over all models",
         words("item", PANAS_ITEMS),
         counts("n", (felt > 0).sum(axis=0), "conversations", "Conversations in which it was felt."),
-        view.totals("felt", felt, "Tags of people, counted for each model."),
+        view.totals("felt", felt, "Tags of people, counted once per model."),
         view.totals("predicted", predicted, "Tags of models."),
-        column("recall", recall, "found (recall)", "share", "Of felt tags: named.", better=True),
-        column("taken", another, "taken for another", "share", "Of felt tags: matched with another.", better=False),
-        column("missed", missed, "missed", "share", "Of felt tags: matched with nothing.", better=False),
-        column("precision", precision, "right (precision)", "share", "Of predicted tags: felt.", better=True),
-        column("invented", invented, "", "share", "Of predicted tags: matched with nothing.", better=False),
+        column("recall", recall, "found (recall)", "share", "Share of felt tags that were predicted.", better=True),
+        column("taken", another, "confused", "share", "Share of felt tags matched with another emotion.", better=False),
+        column("missed", missed, "missed", "share", "Share of felt tags without a match.", better=False),
+        column(
+            "precision",
+            precision,
+            "correct (precision)",
+            "share",
+            "Share of predicted tags that were felt.",
+            better=True,
+        ),
+        column("invented", invented, "", "share", "Share of predicted tags without a match.", better=False),
         column("f1", f1, "F1", "share", "2 × found / (felt + predicted).", better=True),
         order=best_first(f1),
-        caption=f"{view.turns_sample}; tags summed over models, unanswered turns left out. {view.how()}",
-        chart=Chart("bars", "item", ("recall", "taken", "missed"), "What becomes of felt tags", "share of felt tags"),
+        caption=f"{view.turns_sample}; tags summed over models, without unanswered turns. {view.how()}",
+        chart=Chart("bars", "item", ("recall", "taken", "missed"), "Outcomes of felt tags", "share of felt tags"),
     )
     return made, f1
 
@@ -84,7 +91,7 @@ def _matrix(view: View, pairs: TagPairs) -> Table:
     ids, width = (*(f"as_{item}" for item in PANAS_ITEMS), "missed"), _SIZE + 1
     return table(
         "matrix",
-        "Felt against predicted, all models",
+        "Felt and predicted emotions, all models",
         words("felt", (*PANAS_ITEMS, "(not felt)")),
         counts("n", n, "conversations"),
         view.totals("tags", of),
@@ -92,8 +99,8 @@ def _matrix(view: View, pairs: TagPairs) -> Table:
             column(id, cells[j::width], id.removeprefix("as_"), "share", better=None if j < _SIZE else False, digits=2)
             for j, id in enumerate(ids)
         ),
-        caption=f"{view.turns_sample}. Rows add up to 1: shares of the felt tags of an item; in the last row of all "
-        "predicted tags that were matched with nothing. Intervals are in the tables of items and of pairs.",
+        caption=f"{view.turns_sample}. Rows add up to 1. Each row shows shares of the felt tags of one emotion; the "
+        "last row, of all predicted tags without a match. Intervals are in the other tables.",
         chart=Chart("matrix", "felt", ids, "Felt (rows) against predicted (columns)", "share of felt tags"),
     )
 
@@ -129,15 +136,15 @@ def _substitutions(view: View, pairs: TagPairs) -> tuple[list[Table], list[tuple
     names = [(PANAS_ITEMS[i], PANAS_ITEMS[j]) for i, j in found]
     made = table(
         "pairs",
-        "Taken for another",
+        "Confused pairs",
         words("felt", [felt for felt, _ in names]),
         words("predicted", [predicted for _, predicted in names]),
-        counts("n", [cell.n for cell in shares], "conversations", "Conversations in which the former was felt."),
-        view.totals("tags", observed, "Tags matched so, over models."),
-        column("share", shares, "of felt tags", "share", "Share of the felt tags.", better=False),
-        column("excess", tested, "beyond chance", "share", "Minus the share where names are dealt to other turns."),
-        caption=f"{view.turns_sample}; frequent first. Chance: the names that were not felt, dealt to turns at random "
-        f"and matched anew. {view.how()} p by sign-flip permutation, corrected "
+        counts("n", [cell.n for cell in shares], "conversations", "Conversations in which the first emotion was felt."),
+        view.totals("tags", observed, "Tags with this match, over models."),
+        column("share", shares, "of felt tags", "share", "Share of the felt tags with this match.", better=False),
+        column("excess", tested, "beyond chance", "share", "Share minus the share expected by chance."),
+        caption=f"{view.turns_sample}; most frequent first. Chance: the predicted emotions that were not felt, "
+        f"assigned to turns at random and matched again. {view.how()} p by sign-flip permutation, corrected "
         f"({CORRECTIONS[plain_correction(settings)]}) over {counted(int((~np.isnan(p)).sum()), 'pair')}.",
     )
     return [made], [(" → ".join(pair), cell) for pair, cell in zip(names, tested, strict=True)]
@@ -150,25 +157,32 @@ def _by_model(view: View, pairs: TagPairs) -> tuple[Table, Table]:
     cells = view.rates(2 * right, felt + predicted, view.drills("emotion_f1") * _SIZE)
     return table(
         "f1",
-        "F1 by item and model",
+        "F1 by emotion and model",
         words("item", PANAS_ITEMS),
-        *view.columns(cells, "F1 of the item."),
-        caption=f"{view.turns_sample}; n counts conversations in which the item was felt or predicted. {view.how()}",
+        *view.columns(cells, "F1 of the emotion."),
+        caption=f"{view.turns_sample}; n counts conversations in which the emotion was felt or predicted. {view.how()}",
         chart=view.heatmap("item", "F1 by emotion and model", "F1"),
     ), table(
         "by-model",
-        "Items by model",
+        "Emotions by model",
         words("item", np.repeat(PANAS_ITEMS, view.width)),
         words("model", view.labels * _SIZE),
         view.totals("felt", felt, "Tags of people."),
         view.totals("predicted", predicted, "Tags of the model."),
         view.totals("right", right, "Felt and predicted."),
-        view.totals("missed", missed, "Felt, and matched with nothing."),
-        view.totals("invented", invented, "Predicted, and matched with nothing."),
-        column("recall", view.rates(right, felt), "found (recall)", "share", "Of felt tags.", better=True),
-        column("precision", view.rates(right, predicted), "right (precision)", "share", "Of predicted.", better=True),
+        view.totals("missed", missed, "Felt, without a match."),
+        view.totals("invented", invented, "Predicted, without a match."),
+        column("recall", view.rates(right, felt), "found (recall)", "share", "Share of felt tags.", better=True),
+        column(
+            "precision",
+            view.rates(right, predicted),
+            "correct (precision)",
+            "share",
+            "Share of predicted tags.",
+            better=True,
+        ),
         order=np.flatnonzero((felt + predicted).any(axis=0)).tolist(),
-        caption=f"{view.turns_sample}; n of a rate: conversations with such a tag. {view.how()}",
+        caption=f"{view.turns_sample}; the n of a rate counts conversations with such a tag. {view.how()}",
     )
 
 
@@ -184,14 +198,14 @@ def _of_models(view: View, pairs: TagPairs) -> list[Table]:
     return [
         table(
             "model-pairs",
-            "Taken for another, by model",
+            "Confused pairs, by model",
             words("model", [view.labels[model] for model in m]),
             words("felt", [PANAS_ITEMS[item] for item in i]),
             words("predicted", [PANAS_ITEMS[item] for item in j]),
             counts("n", conversations[i, j, m], "conversations", "Conversations in which this happens."),
-            view.totals("tags", matched, "Tags matched so."),
+            view.totals("tags", matched, "Tags with this match."),
             column("share", view.rates(matched, pairs.felt[:, i, m], drills), "of felt tags", "share", better=False),
-            caption=f"{view.turns_sample}; pairs that occur in two conversations or more. Counts are small for single "
-            f"models: read them with the table over all models. {view.how()}",
+            caption=f"{view.turns_sample}; pairs that occur in at least two conversations. Counts of single models are "
+            f"small, so compare them with the table over all models. {view.how()}",
         )
     ]

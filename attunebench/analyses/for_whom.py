@@ -68,7 +68,7 @@ def analyse(subject: Subject) -> Analysis:
     view = View.of_models(subject, by_participant=True)
     subgroups, scale = _subgroups(view.study)
     if not subgroups:
-        raise Missing("These scores hold no topics, attitudes or facts about the participants.")
+        raise Missing("These scores contain no topics, attitudes or facts about the participants.")
     values = metrics_of(view.study, view.settings, METRICS)
     contrasts = [_Contrasts(view, metric_id, of, subgroups) for metric_id, of in values.items()]
     reach = [text for one in contrasts for text in reach_text(one.least, view.settings, together=False)]
@@ -89,7 +89,9 @@ def _subgroups(study: ScoreTable) -> tuple[list[_Subgroup], tuple[str, ...]]:
     for facet, key, name, low, high in _BANDS:
         scores = np.array([np.nan if fact is None else fact["computed_scores"].get(key, np.nan) for fact in facts])
         if facet == "ASRS" and not np.isnan(scores).all():
-            notes = (f"ASRS is read as {'a sum of 0–24' if summed else 'a count of 0–6'} (by its largest value).",)
+            notes = (
+                f"ASRS is taken as {'a sum of 0–24' if summed else 'a count of 0–6'}, judging by its largest value.",
+            )
         if facet == "ASRS" and summed:
             name, low = "14 and above of 24", 14
         found.append(_Subgroup(facet, name, (scores >= low) & (scores < high), ~np.isnan(scores), screener=True))
@@ -151,12 +153,13 @@ class _Contrasts:
 
     def overall(self) -> Table:
         """All models, a row for each subgroup."""
-        axis, title = f"{self.label}, against the rest", f"{self.label} by subgroup"
+        axis, title = f"{self.label}, difference from the rest", f"{self.label} by subgroup"
         return replace(
             self._table([(place, 0) for place in range(len(self.subgroups))]),
             id=f"all-{self.metric_id}",
             title=f"{title}, all models",
-            caption=f"{self.view.sample}. The rest: conversations of which the same is known. {self._how(slice(0, 1))}",
+            caption=f"{self.view.sample}. The rest: all other conversations for which the attribute is known. "
+            f"{self._how(slice(0, 1))}",
             chart=Chart("intervals", "subgroup", ("difference",), title, axis),
         )
 
@@ -165,7 +168,13 @@ class _Contrasts:
         models, width = range(1, 1 + self.view.width), self.view.width
         places = [(p, i) for p, row in enumerate(self.cells) if not all(row[j].small for j in models) for i in models]
         beyond = [self.cells[p, width + i] if width > 1 else Cell(None) for p, i in places]
-        others = column("others", beyond, "beyond the other models", self.unit, "Minus the others' mean difference.")
+        others = column(
+            "others",
+            beyond,
+            "beyond the other models",
+            self.unit,
+            "Difference minus the mean difference of the other models.",
+        )
         return self._table(places, words("model", [self.view.labels[i - 1] for _, i in places]), others)
 
     def _table(self, places: list[tuple[int, int]], *of_models: Any) -> Table:
@@ -188,9 +197,11 @@ class _Contrasts:
             counts("n", (~np.isnan(values)).sum(axis=0), "conversations"),
             counts("participants", [len(np.unique(study.clusters[~np.isnan(of)])) for of in values.T]),
             metric_column(self.metric_id, means, id="mean"),
-            column("difference", differences, "against the rest", self.unit, "Mean inside minus mean of the others."),
+            column(
+                "difference", differences, "against the rest", self.unit, "Mean of the subgroup minus mean of the rest."
+            ),
             *of_models[1:],
-            caption=f"Subgroups large enough for a claim. {self._how(slice(1, 1 + self.view.width))}",
+            caption=f"Only subgroups that are large enough for a claim. {self._how(slice(1, 1 + self.view.width))}",
         )
 
     def _how(self, family: slice) -> str:

@@ -15,26 +15,27 @@ def analyse(subject: Subject) -> Analysis:
     """Score, tier and ranks per model on both averages."""
     study, settings = models_of(subject, least=1), subject.settings
     if len(defined_metrics(study, (TURN, WIDE))) < 2:
-        raise Missing("These results were not measured both turn by turn and conversation-wide.")
+        raise Missing("These scores do not have both turn-by-turn and conversation-wide metrics.")
     turn, wide = (tiers_of(study, metric_id, settings) for metric_id in (TURN, WIDE))
     both = [i for i in turn.tiers[0] if i in wide.tiers[0]] if turn.tiers and wide.tiers else []
     marks = ["top of both" if i in both and not turn.small else "" for i in range(len(study.groups))]
     shown = table(
         "tiers",
-        "Tiers turn by turn and conversation-wide",
+        "Turn-by-turn and conversation-wide tiers",
         words("model", [Cell(label, mark=mark) for label, mark in zip(study.labels, marks, strict=True)]),
         counts("n", turn.n, "conversations"),
         *_columns("turn", "turn by turn", turn),
         *_columns("wide", "conversation-wide", wide),
         order=turn.order,
-        caption=f"{turn.caption(settings)} A tier is its best model and all that do not differ significantly from it.",
+        caption=f"{turn.caption(settings)} A tier contains its best model and all models that do not differ "
+        "significantly from it.",
         chart=Chart("scatter", "model", ("turn", "wide"), "Turn by turn against conversation-wide", "share"),
     )
     return Analysis(
         tables=(shown,),
         shows=_shows(turn, wide, [study.labels[i] for i in both]),
-        cannot="A tier groups models that these conversations cannot distinguish from its best; with more "
-        "conversations a tier can split. The averages weigh their parts differently from the Composite.",
+        cannot="A tier groups models that these conversations cannot distinguish from the best of them; with more "
+        "conversations, a tier may split. The two averages use other weights than the Composite.",
         warnings=comparability(study, (TURN, WIDE)),
     )
 
@@ -44,15 +45,20 @@ def _columns(prefix: str, label: str, ranking: Ranking) -> list[Filled]:
     return [
         column(prefix, ranking.score_cells(), label, "share", meaning, better=True),
         ranks(f"{prefix}_tier", ranking.tier_cells(), f"tier, {label}", "1 is the top tier."),
-        ranks(f"{prefix}_rank", ranking.rank_cells(), f"rank, {label}", "By the mean; in brackets over resamples."),
+        ranks(
+            f"{prefix}_rank",
+            ranking.rank_cells(),
+            f"rank, {label}",
+            "By the mean; in brackets, the range over resamples.",
+        ),
     ]
 
 
 def _shows(turn: Ranking, wide: Ranking, both: list[str]) -> str:
     if len(turn.groups) < 2:
-        return "A single model has nothing to share a tier with."
+        return "Tiers require at least two models."
     if turn.small:
-        return f"The models have {turn.sample} in common: too few for tiers."
+        return f"The models share {turn.sample}, too few for tiers."
     sizes = f"{counted(len(turn.tiers), 'tier')} turn by turn and {counted(len(wide.tiers), 'tier')} conversation-wide"
     top = f"{both[0]} alone is" if len(both) == 1 else f"{listed(both)} are" if both else "no model is"
     return f"{sizes}; {top} in the top tier of both."

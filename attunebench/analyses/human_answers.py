@@ -27,7 +27,7 @@ def analyse(subject: Subject) -> Analysis:
     # A mode says what a model was told, and people need none: those of the mode at hand, else all.
     people = [group for group in everybody if group.mode == base.mode_of(subject)] or everybody
     if not people:
-        raise Missing("No person answered: results with the provider `human` are scored like those of models.")
+        raise Missing("These scores contain no answers of people, which are results with the provider `human`.")
     answered = subject.study.with_groups(people).scored().any(axis=1)
     study = subject.study.with_conversations([subject.study.ids[row] for row in np.flatnonzero(answered)])
     persons = study.with_groups(people)
@@ -90,21 +90,22 @@ def _by_person(
         words("metric", [label_of(metric_id) for metric_id in metrics for _ in range(width)]),
         counts("n", [cell.n for cell in own], "conversations"),
         column("person", own, meaning="The person's mean.", better=True),
-        column("best", best, "best model each", meaning="Mean of the best model of each conversation.", better=True),
-        column("minus_best", minus_best, "person − best", meaning="Paired difference to that."),
+        column("best", best, "best model", meaning="Mean of the best model of each conversation.", better=True),
+        column("minus_best", minus_best, "person − best", meaning="Paired difference from the best model."),
         column("average", average, "average model", meaning="Mean over the models of a conversation.", better=True),
-        column("minus_average", minus_average, "person − average", meaning="Paired difference to that."),
-        caption=f"{verdicts.sample_text(persons)}, {verdicts.counted(len(models.groups), 'model')}. “{RETEST}”: about "
-        f"the person's own conversation. {verdicts.intervals_text(settings)}; p by sign-flip permutation, corrected "
-        f"({CORRECTIONS[plain_correction(settings)]}) over the {2 * width} differences of a metric.",
-        chart=Chart("dumbbells", "annotator", ("person", "best"), "People against the best model", "score"),
+        column("minus_average", minus_average, "person − average", meaning="Paired difference from the average model."),
+        caption=f"{verdicts.sample_text(persons)}, {verdicts.counted(len(models.groups), 'model')}. “{RETEST}”: the "
+        f"person labelled their own conversation again. {verdicts.intervals_text(settings)}; p by sign-flip "
+        f"permutation, corrected ({CORRECTIONS[plain_correction(settings)]}) over the {2 * width} differences of a "
+        "metric.",
+        chart=Chart("dumbbells", "annotator", ("person", "best"), "People and the best model", "score"),
     )
     if not models.groups:
-        return made, "No model was scored on the same conversations."
+        return made, "No model has scores on these conversations."
     label, first = label_of(metrics[0]), base.best_first(own[:width])[0]
     who, opponent = persons.labels[first], "the best model of each conversation"
     verdict = verdicts.difference_sentence(who, opponent, label, minus_best[first], settings)
-    return made, f"The best of them on {label} scores {verdicts.with_interval(own[first])}. {verdict}"
+    return made, f"The best annotator on {label} scores {verdicts.with_interval(own[first])}. {verdict}"
 
 
 def _by_conversation(persons: ScoreTable, models: ScoreTable, metric_id: str, retests: Mask) -> Table:
@@ -125,5 +126,5 @@ def _by_conversation(persons: ScoreTable, models: ScoreTable, metric_id: str, re
         column("best", [best[row] for row, _ in places], "best model", unit, "", better=True, digits=digits),
         words("who", [f"{len(of)} models" if len(of) > 1 else "".join(of) or "–" for of in holders], "which"),
         column("difference", gaps, "", unit, "Person minus best model.", digits=digits),
-        caption="One conversation each, so without interval; the best model is chosen in each conversation anew.",
+        caption="Each value is from one conversation and has no interval. The best model is chosen per conversation.",
     )

@@ -66,7 +66,7 @@ def analyse(subject: Subject) -> Analysis:
     if judges_differ(study, "draft_judge"):  # models with different judges have no common order
         skills.pop(_JUDGED, None)
     if len(primary) < 2 and len(skills) < 2:
-        raise Missing("Fewer than two skills are defined for these results.")
+        raise Missing("At least two skills must be defined in these results.")
     whole = _correlate(view, skills, "capabilities") if len(skills) > 1 else None
     labelled = {base.label_of(metric_id): values for metric_id, values in primary.items()}
     metrics = _correlate(view, labelled, "metrics", tested=False) if len(primary) > 1 else None
@@ -78,8 +78,8 @@ def analyse(subject: Subject) -> Analysis:
         tables=tuple(tables),
         shows=_shows(whole) if whole else "Fewer than two capabilities can be compared.",
         cannot=f"{len(study.groups)} models are few for a correlation, and models of one family are not independent. "
-        "A weak correlation is no proof of independence where a ranking is not reproducible; the corrected one is "
-        "rough then, and can reach its bound of 1.",
+        "A weak correlation does not show independence if a ranking is not reproducible; the corrected correlation is "
+        "then imprecise and can reach its bound of 1.",
         warnings=warnings,
         notes=verdicts.judges_note(study, judged if _JUDGED in skills else ()),
     )
@@ -159,17 +159,17 @@ def _rho(id: str, values: Iterable[Any], label: str, meaning: str, *, better: bo
 def _pair_columns(parts: Iterable[Correlated], settings: Settings) -> tuple[Filled, Filled, Filled]:
     limit, listed = f"{settings.threshold:g}", list(parts)
     meaning = (
-        f"independent: the whole interval lies within ±{limit}. related: it lies beyond ±{limit}, and the corrected p "
-        f"is at most {settings.alpha:g}. too few models: no p over so few can be that small. undecided: otherwise."
+        f"independent: the whole interval is within ±{limit}. related: it is outside ±{limit}, and the corrected p is "
+        f"at most {settings.alpha:g}. too few models: so few cannot give so small a p. undecided: otherwise."
     )
     return (
-        _rho("rho", [cell for one in listed for cell in one.rho], "ρ", "Spearman over models, of their means."),
+        _rho("rho", [cell for one in listed for cell in one.rho], "ρ", "Spearman's ρ over models, of their means."),
         words("verdict", [verdict for one in listed for verdict in one.verdicts], f"|ρ| < {limit}?", meaning),
         _rho(
             "corrected",
             [c for one in listed for c in one.clean],
             "ρ corrected",
-            "ρ over the root of both reliabilities.",
+            "ρ divided by the square root of the product of both reliabilities.",
         ),
     )
 
@@ -177,7 +177,9 @@ def _pair_columns(parts: Iterable[Correlated], settings: Settings) -> tuple[Fill
 def _doubt(settings: Settings, *, tested: bool = True) -> str:
     method = sampling.CORRECTIONS[sampling.plain_correction(settings)]
     tests = f" p by permuting models, corrected ({method}) over the pairs of the table or subgroup." if tested else ""
-    return f"{verdicts.intervals_text(settings)} and of models; none under {FEWEST_MODELS} models.{tests}"
+    return (
+        f"{verdicts.intervals_text(settings)} and of models; no interval for fewer than {FEWEST_MODELS} models.{tests}"
+    )
 
 
 def _capability_table(whole: Correlated) -> Table:
@@ -192,12 +194,14 @@ def _capability_table(whole: Correlated) -> Table:
         counts("models", whole.models),
         rho,
         verdict,
-        _rho("reliability_a", first, "reliability", "Split-half, of the first ranking.", better=True),
-        _rho("reliability_b", second, "of the other", "Split-half, of the second ranking.", better=True),
+        _rho("reliability_a", first, "reliability", "Split-half reliability of the first ranking.", better=True),
+        _rho(
+            "reliability_b", second, "other reliability", "Split-half reliability of the second ranking.", better=True
+        ),
         corrected,
         caption=f"{whole.view.sample}. recognition = mean of Emotion F1 and VA, behaviour = Binary OM, preference = "
-        f"Pairwise ({_BESIDE} = Binary HP beside it), quality = draft judge. Threshold {settings.threshold:g}, set "
-        f"beforehand. {_doubt(settings)}",
+        f"Pairwise ({_BESIDE} = Binary HP, shown for comparison), quality = draft judge. Threshold "
+        f"{settings.threshold:g}, fixed in advance. {_doubt(settings)}",
     )
 
 
@@ -223,16 +227,16 @@ def _reliability(parts: list[Correlated], settings: Settings) -> Table:
     halves = [(name, half, part.reliability[name]) for part in parts for name, half in part.halves.items()]
     return table(
         "reliability",
-        "How reproducible each ranking is",
+        "Reproducibility of each ranking",
         words("ranking", (), "ranking by"),
         counts("n", (), "conversations"),
         counts("models"),
-        _rho("reliability", (), "", "Of the ranking over all conversations.", better=True),
+        _rho("reliability", (), "", "Reliability of the ranking over all conversations.", better=True),
         _rho("half", (), "between halves", "Spearman's ρ between rankings of random halves.", better=True),
         rows=[(name, half.n, half.models, reliability, half.half) for name, half, reliability in halves],
-        caption=f"Split-half over 1,000 random splits of the {settings.units}, stepped up to all of them after "
-        "Spearman and Brown; in brackets the central 95 % of the splits, which is no confidence interval. 1: the other "
-        "half would rank the models alike; 0: a ranking of nothing but noise.",
+        caption=f"Split-half over 1,000 random splits of the {settings.units}, extrapolated to all of them by "
+        "the Spearman–Brown formula; in brackets the central 95 % of splits, which is not a confidence interval. 1: "
+        "both halves rank the models identically; 0: the ranking is noise.",
         chart=Chart("bars", "ranking", ("reliability",), "Reliability of rankings", "split-half reliability"),
     )
 
@@ -257,7 +261,7 @@ def _subgroups(study: ScoreTable, settings: Settings) -> Table:
     rows = [(name, one, pair) for name, one in parts.items() for pair in one.pairs]
     return table(
         "subgroups",
-        "The same within subgroups",
+        "Correlations within subgroups",
         words("subgroup", [name for name, *_ in rows]),
         words("pair", [" – ".join(pair) for *_, pair in rows], "capabilities"),
         counts("n", [len(one.view.study.ids) for _, one, _ in rows], "conversations"),
@@ -272,9 +276,8 @@ def _shows(whole: Correlated) -> str:
     settings, study = whole.view.settings, whole.view.study
     found = zip(whole.pairs, whole.rho, whole.verdicts, strict=True)
     pairs = [(pair, rho, verdict) for pair, rho, verdict in found if _BESIDE not in pair]
-    over = f"Over {len(study.groups)} models and the threshold |ρ| < {settings.threshold:g}"
     if all(verdict == "too few" for *_, verdict in pairs):
-        return f"{over} no claim is possible: it takes {FEWEST_MODELS} models and {settings.small} conversations."
+        return f"No claim is possible: at least {FEWEST_MODELS} models and {settings.small} conversations are required."
     independent, related = (
         [f"{' and '.join(pair)} (ρ {verdicts.with_interval(rho, 2)})" for pair, rho, of in pairs if of == verdict]
         for verdict in ("independent", "related")
@@ -282,10 +285,10 @@ def _shows(whole: Correlated) -> str:
     reliable = {name: half.reliability for name, half in whole.halves.items() if name != _BESIDE}
     least = min(reliable, key=lambda name: np.nan_to_num(reliable[name], nan=np.inf))
     return verdicts.sentences(
-        f"{over}, of {verdicts.counted(len(pairs), 'pair')} of capabilities {len(independent)} are independent by the "
-        f"whole interval and {len(related)} related.",
+        f"{len(independent)} of {verdicts.counted(len(pairs), 'pair')} of capabilities are independent by the whole "
+        f"interval, and {len(related)} are related ({len(study.groups)} models, |ρ| < {settings.threshold:g}).",
         "" if whole.decidable else f"So few models cannot give a corrected p of at most {settings.alpha:g}.",
         f"Related: {verdicts.listed(related)}." if related else "",
         f"Independent: {verdicts.listed(independent)}." if independent else "",
-        f"The least reproducible ranking is that by {least} ({verdicts.number(reliable[least], 2)}).",
+        f"The ranking by {least} is the least reproducible ({verdicts.number(reliable[least], 2)}).",
     )

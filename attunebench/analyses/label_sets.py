@@ -55,20 +55,20 @@ def analyse(subject: Subject) -> Analysis:
         with suppress(Missing):
             sets.append(_Set(name, *base.in_both(study, base.in_mode(other, mode, settings))))
     if not sets:
-        raise Missing("The label sets have no model and conversation in common.")
+        raise Missing("The label sets share no conversation that all models have.")
     metrics = tuple(base.defined_metrics(study, base.wanted_metrics(settings, METRICS)))
     tables = [_rankings(own, one, metric_id, settings) for one in sets for metric_id in metrics]
     correlations, shows = _correlations(sets, metrics, settings)
     agreement, agreed = _agreement(sets, settings)
     tables += [*correlations, *agreement]
     if not tables:
-        raise Missing("The sets share neither a defined metric nor labels of a conversation.")
+        raise Missing("The label sets share no defined metric and no labels.")
     first, *digests = (one.metadata[0].get("ground_truth_sha256") for one in (subject.study, *subject.others))
     same = [name for name, digest in zip(names, digests, strict=True) if digest is not None and digest == first]
     return Analysis(
         tables=tuple(tables),
         shows=" ".join((*shows, *agreed)) or f"There are too few {settings.units} for a claim.",
-        warnings=tuple(f"{name} holds the same labels as {own}: this compares a set with itself." for name in same),
+        warnings=tuple(f"{name} has the same labels as {own}, so this compares a set with itself." for name in same),
     )
 
 
@@ -127,12 +127,14 @@ def _correlations(sets: Sequence[_Set], metrics: Sequence[str], settings: Settin
         words("metric"),
         counts("models"),
         counts("n", label="conversations"),
-        column("spearman", label="Spearman ρ", meaning="Between the models' means.", better=True, digits=2),
-        column("kendall", label="Kendall τ", meaning="The same as τ-b.", better=True, digits=2),
+        column(
+            "spearman", label="Spearman ρ", meaning="Spearman's ρ between the models' means.", better=True, digits=2
+        ),
+        column("kendall", label="Kendall τ", meaning="Kendall's τ-b between the models' means.", better=True, digits=2),
         words("best", label="same best", meaning="Whether the same model has the highest mean."),
         rows=rows,
-        caption=f"{intervals_text(settings)} and of models, as conversations alone give intervals that are too "
-        f"narrow where models are close. Under {FEWEST_MODELS} models there is no interval.",
+        caption=f"{intervals_text(settings)} and of models, because resampling conversations alone gives intervals "
+        f"that are too narrow where models are close. Fewer than {FEWEST_MODELS} models have no interval.",
     )
     return [made] if rows else [], shows
 
@@ -183,16 +185,16 @@ def _agreement(sets: Sequence[_Set], settings: Settings) -> tuple[list[Table], l
         "Do the labels agree?",
         words("labels", label="other labels"),
         words("kind", label="kind of label"),
-        counts("units", label="labels", meaning="Single labels that both sets have."),
+        counts("units", label="labels", meaning="Number of labels that both sets have."),
         counts("n", label="conversations"),
-        column("percent", (), "agree", "share", "Share of the labels that are the same.", better=True),
+        column("percent", (), "agree", "share", "Share of labels that are equal.", better=True),
         column("kappa", (), "Cohen κ", "number", "Low where one answer dominates.", better=True, digits=2),
         column("ac1", (), "Gwet AC1", "number", "Stable where one answer dominates.", better=True, digits=2),
         column("alpha", (), "Krippendorff α", "number", "For any number of raters.", better=True, digits=2),
         rows=rows,
-        caption="Over the labels of the conversations in both sets; κ, AC1 and α are corrected for chance. Emotion "
-        "tags are twenty yes/no labels in each turn, most of them no. Points use κ with quadratic weights and α for "
-        f"intervals. {intervals_text(settings)}; at most {_DRAWS:,} of them here.",
+        caption="Labels of the conversations in both sets; κ, AC1 and α are corrected for chance. Emotion tags count "
+        "as twenty yes/no labels per turn, most of them no. For points, κ has quadratic weights and α is the interval "
+        f"version. {intervals_text(settings)}, at most {_DRAWS:,} here.",
     )
     usable = [(kind, alpha) for _, kind, *_, alpha in rows if not alpha.small and alpha.value is not None]
     usable.sort(key=lambda one: -value_of(one[1]))

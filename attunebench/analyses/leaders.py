@@ -30,16 +30,16 @@ def analyse(subject: Subject) -> Analysis:
     defined = base.metrics_of(study, settings, METRICS)
     metrics = base.comparable_metrics(study, defined)
     if not metrics:
-        raise Missing("None of the metrics can be compared between the models here.")
+        raise Missing("None of the metrics can be compared between these models.")
     rankings = {m: found for m in metrics if len((found := tiers_of(study, m, settings)).ranked) > 1}
     marks = {metric_id: _marks(ranking) for metric_id, ranking in rankings.items()}
     means = _means(study, metrics, marks, settings)
     return Analysis(
         tables=(_leaders(study, rankings, marks, settings), means),
         shows=_shows(study, rankings, marks, means),
-        cannot="A model that is first without a significant lead may be first by chance. Metrics are tested one by "
-        f"one: over {counted(len(metrics), 'metric')} some lead can still be chance, and metrics that share answers "
-        "repeat each other.",
+        cannot="A model that is first without a significant lead may be first by chance. Metrics are tested "
+        f"separately: with {counted(len(metrics), 'metric')}, some leads can still be due to chance, and metrics that "
+        "share answers are not independent.",
         warnings=verdicts.comparability(study, defined),
         notes=verdicts.judges_note(study, metrics),
     )
@@ -61,20 +61,20 @@ def _leaders(study: ScoreTable, rankings: Mapping[str, Ranking], marks: Marks, s
         means = [replace(scores[i], n=None, drill=None) for i in (first, last)]
         lead = lead if better(metric_id) else turned(lead)
         rows.append((label_of(metric_id), names[0], ranking.n[first], means[0], lead, apart, names[1], means[1]))
-    sure = "where it differs significantly from all others."
+    sure = "if it differs significantly from all others."
     return table(
         "leaders",
         "First and last by metric",
         words("metric"),
         words("first", (), "", f"The highest mean; “{BEST}” {sure}"),
         counts("n", (), "conversations"),
-        column("mean", (), "its mean", meaning="Mean of the first.", better=True),
-        column("lead", meaning="First minus second, paired, with p corrected over the pairs.", better=True),
-        counts("apart", (), "differs from", "From how many other models the first differs significantly."),
+        column("mean", (), "its mean", meaning="Mean of the first model.", better=True),
+        column("lead", meaning="First minus second, paired; p corrected over the pairs.", better=True),
+        counts("apart", (), "differs from", "Number of other models from which the first differs significantly."),
         words("last", (), "", f"The lowest mean; “{LOWEST}” {sure}"),
-        column("last_mean", (), "its mean", meaning="Mean of the last."),
+        column("last_mean", (), "its mean", meaning="Mean of the last model."),
         rows=rows,
-        caption=f"{verdicts.sample_text(study)}; each pair over the conversations of both. "
+        caption=f"{verdicts.sample_text(study)}; each pair over its shared conversations. "
         f"{verdicts.tested_text(settings, 'all pairs of a metric')}.",
     )
 
@@ -99,7 +99,7 @@ def _means(study: ScoreTable, metrics: Sequence[str], marks: Marks, settings: Se
 
 def _shows(study: ScoreTable, rankings: Mapping[str, Ranking], marks: Marks, means: Table) -> str:
     if not rankings:
-        return "No metric has two models with a value in common."
+        return "No metric has values for two models on the same conversation."
     if all(ranking.small for ranking in rankings.values()):
         return "The models have too few conversations in common to name a leader."
 
@@ -108,10 +108,10 @@ def _shows(study: ScoreTable, rankings: Mapping[str, Ranking], marks: Marks, mea
         return "; ".join(f"{study.labels[i]} on {listed(metrics)}" for i, metrics in on.items() if metrics)
 
     won, whole = sum(BEST in found.values() for found in marks.values()), counted(len(rankings), "metric")
-    sentence = f"On none of {whole} does a model lead significantly."
+    sentence = f"No model leads significantly on any of {whole}."
     if won:
-        sentence = f"Best on {won} of {whole}: {named(BEST)}."
-    sentence += f" Lowest: {lowest}." if (lowest := named(LOWEST)) else ""
+        sentence = f"Significantly best on {won} of {whole}: {named(BEST)}."
+    sentence += f" Significantly lowest: {lowest}." if (lowest := named(LOWEST)) else ""
     places = [i for i, one in enumerate(means.columns) if one.id == "kendall_tau"]
     if not places:
         return sentence

@@ -57,14 +57,14 @@ def analyse(subject: Subject) -> Analysis:
         beyond += verdicts.reach_text(least, settings)
         shown.update(cells)
     if not tables:
-        raise Missing("None of the metrics is defined for any conversation in another mode.")
+        raise Missing("None of the metrics is defined in another mode.")
     groups = dict.fromkeys(group for pair in pairs for study in pair for group in study.groups)
     everyone = pairs[0][0].with_groups(list(groups))
     return Analysis(
         tables=tuple(tables),
         shows=" ".join(shows),
-        cannot="Where a mode covers few conversations, differences of a few points are not detectable, and none found "
-        "does not mean none there. A change of the draft's score is also one of its judge.",
+        cannot="With few conversations in a mode, differences of a few points cannot be detected, so finding none does "
+        "not show that there is none. A change in the draft's score also reflects its judge.",
         warnings=(*verdicts.comparability(everyone, JUDGED if JUDGED & shown else ()), *dict.fromkeys(beyond)),
         notes=verdicts.judges_note(everyone, shown),
     )
@@ -88,7 +88,7 @@ def _pairs(subject: Subject) -> list[tuple[ScoreTable, ScoreTable]]:
         if ids:
             pairs.append((first.with_conversations(ids), other.with_conversations(ids)))
     if not pairs:
-        raise Missing(f"No model has a conversation both in mode {primary} and in another one.")
+        raise Missing(f"No model has the same conversation in mode {primary} and in another mode.")
     return pairs
 
 
@@ -113,9 +113,9 @@ def _difference_table(
         "_minus_".join(modes),
         " − ".join(modes),
         words("model", first.labels),
-        counts("n", both, "conversations", "Scored in both modes."),
+        counts("n", both, "conversations", "Conversations scored in both modes."),
         *(base.metric_column(metric_id, column_cells, difference=True) for metric_id, column_cells in cells.items()),
-        caption=f"Paired over the conversations of both modes: {verdicts.sample_text(first)}; Composite in points "
+        caption=f"Paired over the conversations in both modes: {verdicts.sample_text(first)}; Composite in points out "
         f"of 100. {verdicts.tested_text(settings, f'all {len(cells) * len(both)} differences')}.",
         chart=Chart("heatmap", "model", tuple(cells), " − ".join(modes), "difference"),
     )
@@ -159,8 +159,8 @@ def _rank_table(first: ScoreTable, other: ScoreTable, columns: Mapping[str, list
         words("model", first.labels),
         *(one for filled in columns.values() for one in filled),
         caption="Over the conversations that every model has in both modes; equal means share the better rank. "
-        f"{verdicts.intervals_text(settings)}, which say how far ranks vary and not whether modes differ; p of a shift "
-        "by exchanging the modes of conversations, corrected over all models and both rankings.",
+        f"{verdicts.intervals_text(settings)}; they show how much ranks vary, not whether modes differ. p of a shift "
+        "is by exchanging the modes of conversations, corrected over all models and both rankings.",
         chart=Chart("dumbbells", "model", (f"{lead}_before", f"{lead}_after"), title, "rank"),
     )
 

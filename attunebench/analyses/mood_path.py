@@ -38,7 +38,7 @@ def analyse(subject: Subject) -> Analysis:
     felt = np.array([_affect([tags]) for tags in study.truth_tags()]).reshape(-1, 2)
     read = np.stack([np.array(list(map(_affect, study.tags(g)))).reshape(-1, 2) for g in study.groups], axis=2)
     if np.isnan(felt).all() or np.isnan(read).all():
-        no_tags = "No turn has both tags of the person and tags of a model."
+        no_tags = "No turn has both reported and predicted emotion tags."
         raise Missing(no_tags if study.ground_truth else within.NO_LABELS)
     following, shows = _following(view, felt, read)
     after_misreads, sentence = _recovery(view)
@@ -79,7 +79,7 @@ def _paths(view: View, felt: Floats, read: Floats) -> list[Table]:
                     column(third, of, meaning=f"Mean over turns, {third} third.", digits=2)
                     for third, of in cells.items()
                 ),
-                caption=f"{view.turns_sample}; conversations of three turns and more. Summed intensity of {name} tags "
+                caption=f"{view.turns_sample}; conversations of three or more turns. Summed intensity of {name} tags "
                 f"per turn, 0 where there is none. {view.how()}",
                 chart=Chart("lines", "who", within.THIRDS, f"{name.capitalize()} affect", "summed intensity per turn"),
             )
@@ -101,22 +101,24 @@ def _following(view: View, felt: Floats, read: Floats) -> tuple[Table, list[str]
         span = f"Changes of predicted and felt {side} affect correlate at r {range_text(usable, 2)}"
         shows += [f"{span}; the whole interval is above 0 for {above} of {len(usable)}."] if usable else []
     steps = (~np.isnan(changes_felt[:, 0] + changes_read[:, 0])).sum(axis=0)
-    r, bias = "Pearson correlation of felt and predicted changes.", "Predicted minus felt, over turns."
+    r, bias = "Pearson correlation of felt and predicted changes.", "Predicted minus felt affect, over turns."
     made = table(
         "following",
-        "Following the person from turn to turn",
+        "Changes of affect from turn to turn",
         words("model", view.labels),
         numbers_of(correlations[0]),
-        counts("changes", steps, "turn changes", "Steps from one turn to the next."),
+        counts("changes", steps, "turn changes", "Number of changes from one turn to the next."),
         *(
             column(f"r_{side}", correlations[i], f"r, {side}", meaning=r, better=True, digits=2)
             for i, side in enumerate(_SIDES)
         ),
         *(column(f"bias_{side}", biases[i], f"bias, {side}", meaning=bias, digits=2) for i, side in enumerate(_SIDES)),
         caption=f"{view.turns_sample}. Undefined where one side never changes. {view.how()}",
-        chart=Chart("intervals", "model", ("r_positive", "r_negative"), "Following changes of mood", "correlation"),
+        chart=Chart(
+            "intervals", "model", ("r_positive", "r_negative"), "Predicted and felt changes of affect", "correlation"
+        ),
     )
-    return made, shows or ["There are too few conversations to say whether models follow the mood."]
+    return made, shows
 
 
 def _correlations(view: View, x: Floats, y: Floats) -> list[Cell]:
@@ -166,20 +168,36 @@ def _recovery(view: View) -> tuple[list[Table], str]:
     shares = [np.nanmean(misread), *within.column_means(misread)]
     made = table(
         "recovery",
-        "On the turn after a misread",
+        "The turn after a misread",
         words("outcome", map(label_of, outcomes)).repeated(1 + view.width),
         words("model", ("all models", *view.labels) * len(outcomes)),
-        counts("n", [c.n for c in differences], "conversations", "With a turn after a misread and one after a hit."),
+        counts(
+            "n",
+            [c.n for c in differences],
+            "conversations",
+            "Conversations with a turn after a misread and one after a hit.",
+        ),
         column("misread", shares * len(outcomes), "turns misread", "share", "Share of all turns."),
         column("after_hit", means[1::2], "", "share", "Mean of the next turn.", better=True),
-        column("after_misread", means[::2], "", "share", "Mean of the next turn, corrected for counting.", better=True),
-        column("difference", differences, "misread − hit", "share", "Within conversations; below 0: errors in runs."),
         column(
-            "beyond", beyond_others, "beyond the other models", "share", "Of the value minus the others' on the turn."
+            "after_misread",
+            means[::2],
+            "",
+            "share",
+            "Mean of the next turn, corrected for sequence length.",
+            better=True,
         ),
-        caption="A turn is misread where Emotion F1 is 0. Every conversation is compared with itself; what short "
-        "sequences show by counting alone is taken off. “Beyond the other models” controls for turns that are hard "
-        f"for all. {view.how('outcome', of_all)} Of the cells of single models: over all {len(each[0])} of a column.",
+        column("difference", differences, "misread − hit", "share", "Within conversations; below 0, errors cluster."),
+        column(
+            "beyond",
+            beyond_others,
+            "beyond the other models",
+            "share",
+            "The same for the value minus the other models' on the turn.",
+        ),
+        caption="A turn is misread if Emotion F1 is 0, and a hit otherwise. Turns are compared within conversations, "
+        "with a correction for the bias of short sequences. “Beyond the other models” controls for turns that are hard "
+        f"for all. {view.how('outcome', of_all)} Single models: corrected over all {len(each[0])} cells of a column.",
     )
     return [made], view.claims(map(label_of, outcomes), of_all, "between the turn after a misread and after a hit")
 

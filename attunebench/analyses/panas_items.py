@@ -38,7 +38,7 @@ def analyse(subject: Subject) -> Analysis:
     predicted, before, after = _predicted(study), pre[:, :, None], post[:, :, None]
     bias, error = (defined_mean(measure, axis=0) for measure in (predicted - after, np.abs(predicted - after)))
     if np.isnan(error).all():
-        raise Missing("No result holds predicted PANAS items for a person who rated any after the conversation.")
+        raise Missing("No conversation has both predicted and reported PANAS items after the conversation.")
     changed = ~np.isnan(predicted) & (np.abs(after - before) > 0)
     right = np.sign(predicted - before) == np.sign(after - before)
     direction = defined_mean(np.where(changed, right, np.nan), axis=0)
@@ -49,7 +49,7 @@ def analyse(subject: Subject) -> Analysis:
         tables=(items, _by_model(view, "error", error), _by_model(view, "bias", bias)),
         shows=shows,
         warnings=view.reach(len(PANAS_ITEMS)),
-        notes=(f"{100 * missing:.1f} % of the items asked for are missing from the answers.",) if missing else (),
+        notes=(f"{100 * missing:.1f} % of the requested items were not answered.",) if missing else (),
     )
 
 
@@ -90,13 +90,27 @@ def _items(view: View, pre: Floats, post: Floats, error: Floats, bias: Floats, d
         column("before", before, meaning="People's mean rating before the conversation.", digits=2),
         column("after", after, meaning="People's mean rating after the conversation.", digits=2),
         column("error", errors, meaning="Mean absolute error of the predicted rating.", better=False, digits=2),
-        column("unmoved", unchanged, "error of no change", meaning="Change of the rating.", better=False, digits=2),
-        column("against", against, "error − no change", meaning="Below 0: better than it.", better=False, digits=2),
-        column("bias", biases, meaning="Predicted minus rated.", digits=2),
-        column("direction", directions, "direction right", "share", "Of ratings that changed.", better=True),
+        column(
+            "unmoved",
+            unchanged,
+            "error of no change",
+            meaning="Mean absolute change of the rating.",
+            better=False,
+            digits=2,
+        ),
+        column(
+            "against",
+            against,
+            "error − no change",
+            meaning="Below 0: better than predicting no change.",
+            better=False,
+            digits=2,
+        ),
+        column("bias", biases, meaning="Predicted minus reported rating.", digits=2),
+        column("direction", directions, "direction correct", "share", "Of ratings that changed.", better=True),
         column("likely", np.maximum(share, 1 - share), "more frequent direction", "share"),
         order=best_first(errors),
-        caption=f"{view.sample}; points of the scale 1–7, worst first. {view.how('item', against)}",
+        caption=f"{view.sample}; points of the scale from 1 to 7, largest error first. {view.how('item', against)}",
         chart=Chart("intervals", "item", ("error", "unmoved"), "Error by PANAS item", "mean absolute error (points)"),
     )
     return made, sentences(
@@ -113,13 +127,13 @@ def _by_model(view: View, what: Literal["error", "bias"], values: Floats) -> Tab
         cells = view.cells(values, drills, flag=False)
     else:
         cells = view.paired(f"{_NAME}/bias/models", values, np.zeros_like(values), drills)
-    meaning, better = ("Mean absolute error.", False) if is_error else ("Predicted minus rated.", None)
+    meaning, better = ("Mean absolute error.", False) if is_error else ("Predicted minus reported rating.", None)
     return table(
         what,
         f"{what.capitalize()} by item and model",
         words("item", PANAS_ITEMS),
         counts("n", [max(cell.n or 0 for cell in row) for row in within.in_rows(cells, view.width)], "conversations"),
         *view.columns(cells, meaning, "number", better=better, digits=2),
-        caption=f"Points of the scale 1–7, over answered items. {view.how('cell', cells)}",
+        caption=f"Points of the scale from 1 to 7, over answered items. {view.how('cell', cells)}",
         chart=view.heatmap("item", f"{what.capitalize()} by PANAS item", "points of 1–7"),
     )

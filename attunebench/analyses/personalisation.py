@@ -38,8 +38,8 @@ def analyse(subject: Subject) -> Analysis:
     base = next((one for one in study.references if one.id == BASE_RATE), None)
     if base is None:
         raise Missing(
-            "The scores hold no base rate, which needs two conversations and a newer `attune-bench score`; score the "
-            "results again."
+            "The scores contain no base rate, which requires two conversations. Files of older versions lack it: run "
+            "`attune-bench score` again."
         )
     wanted = metrics_of(study, view.settings, METRICS)
     values = {m: of for m, of in wanted.items() if m in base.values and not np.isnan(base.values[m]).all()}
@@ -83,7 +83,7 @@ def _gain_table(view: View, gains: Mapping[str, list[Cell]], base: str) -> Table
             for m, of in gains.items()
         ),
         order=best_first(first),
-        caption=f"Model minus {base.lower()}, paired. {view.sample}; Composite in points. "
+        caption=f"Model minus {base.lower()}, paired. {view.sample}; Composite in points out of 100. "
         f"{view.how('gain', [cell for of in gains.values() for cell in of])}",
         chart=Chart("heatmap", "model", tuple(gains), title, "difference"),
     )
@@ -104,12 +104,12 @@ def _skill_table(view: View, values: Mapping[str, Floats], base: ReferenceValues
     bases, averages, bests, who = zip(*rows, strict=True)
     return table(
         "skill",
-        "Skill: the share of the room above the base rate that is filled",
+        "Skill: gain as a share of the largest possible gain",
         words("metric", map(label_of, values)),
         numbers_of(bases),
-        column("base", bases, base.label, "number", "What the base rate scores.", better=True),
-        column("average", averages, "skill, average", meaning="Of the mean over models.", better=True),
-        column("best", bests, "skill, best", meaning="Of the model with the most, picked after the fact.", better=True),
+        column("base", bases, base.label, "number", "Score of the base rate.", better=True),
+        column("average", averages, "skill, average", meaning="Skill of the mean over models.", better=True),
+        column("best", bests, "skill, best", meaning="Skill of the best model, chosen afterwards.", better=True),
         words("who", who, "which"),
         caption=f"(score − base rate)/(ceiling − base rate). {view.sample}. {view.how()}",
     )
@@ -135,13 +135,20 @@ def _questions(view: View, block: Block) -> list[Table]:
             words("text", [texts.get(name, "") for name in names], "wording"),
             numbers_of(gains),
             column("yes", yes[shown], "", "share", "Share of turns in which the person's label is yes.", digits=2),
-            column("base", view.cells(b, flag=False), "base rate", "share", "Right answers.", better=True),
-            column("models", view.cells(a, flag=False), "", "share", "Right answers, over models.", better=True),
+            column("base", view.cells(b, flag=False), "base rate", "share", "Share of correct answers.", better=True),
+            column(
+                "models",
+                view.cells(a, flag=False),
+                "",
+                "share",
+                "Share of correct answers, mean over models.",
+                better=True,
+            ),
             column("gain", gains, "", "share", "Models minus base rate, paired by conversation.", better=True),
             order=best_first(gains),
-            caption=f"Questions whose rarer answer has {100 * _RARE:g} % or more; {view.sample}. The base rate gives "
-            "the more frequent answer of the other conversations, and half a point where they are even or one decides "
-            f"which it is. {view.how('question', gains)}",
+            caption=f"Questions whose rarer answer has at least {100 * _RARE:g} %; {view.sample}. The base rate gives "
+            "the more frequent answer of the other conversations and scores one half if they are even or a single one "
+            f"decides. {view.how('question', gains)}",
         )
     ]
 
@@ -168,6 +175,6 @@ def _shows(view: View, named: Mapping[str, list[Cell]]) -> str:
     apart = [f"{name}: {up} above, {down} below of {of}" for name, (up, down, of) in found.items() if up or down]
     alike = [name for name, (up, down, _) in found.items() if not up and not down]
     return verdicts.sentences(
-        f"Significant gains over the base rate – {'; '.join(apart)}." if apart else "",
-        f"No significant gain on {verdicts.listed(alike, most=12)}." if alike else "",
+        f"Significant differences from the base rate: {'; '.join(apart)}." if apart else "",
+        f"No significant difference on {verdicts.listed(alike, most=12)}." if alike else "",
     )

@@ -29,7 +29,7 @@ def analyse(subject: Subject) -> Analysis:
     study = view.study
     om, hp = study.values(_OM), study.values(_HP)
     if np.isnan(om - hp).all():
-        raise Missing("No conversation has both a Binary OM and a Binary HP accuracy.")
+        raise Missing("No conversation has both Binary OM and Binary HP.")
     right = (study.right("binary_om"), study.right("binary_hp"))
     truths = (study.truth_binary("observed"), study.truth_binary("preferred"))
     answers_kept = not any(np.isnan(side).all() for side in right)
@@ -40,7 +40,7 @@ def analyse(subject: Subject) -> Analysis:
         shows=f"Gaps (OM − HP) are {range_text(zip(view.labels, gaps, strict=True))}. "
         + view.claims(view.labels, gaps, "(OM − HP)", noun="gap"),
         warnings=view.reach(view.width),
-        notes=(f"People answered yes to {yes[0]} (OM) and {yes[1]} (HP) of the questions.",)
+        notes=(f"People answered yes to {yes[0]} of the OM questions and {yes[1]} of the HP questions.",)
         if yes
         else (within.NO_LABELS,),
     )
@@ -74,11 +74,13 @@ def _models(view: View, om: Floats, hp: Floats, right: tuple[Floats, Floats]) ->
         column("hp", columns["hp"], "Binary HP", "share", "What the person would have wanted.", better=True),
         column("gap", columns["gap"], "gap (OM − HP)", "share", "Paired over conversations; above 0: OM higher."),
         column("mde", [*tests.mde, *none], "minimum detectable gap", "share", f"{view.settings.power:.0%} power."),
-        column("same", [*same, *none], "gap, same questions", "share", "Over questions with both labels in the turn."),
-        column("beyond", [*beyond, *none], "gap beyond base rates", "share", "The gap minus that of the base rate."),
+        column("same", [*same, *none], "gap, same questions", "share", "Over questions with both labels on the turn."),
+        column("beyond", [*beyond, *none], "gap beyond base rates", "share", "Gap minus the gap of the base rate."),
         order=[*by_value(tests.difference), *range(view.width, len(labels))],
         caption=f"{view.sample}. {view.how('model', gaps)}",
-        chart=Chart("dumbbells", "model", ("om", "hp"), "What the reply did and what was wanted", "accuracy (0–1)"),
+        chart=Chart(
+            "dumbbells", "model", ("om", "hp"), "What the reply did and what the person wanted", "accuracy (0–1)"
+        ),
     )
     return made, gaps
 
@@ -107,7 +109,7 @@ def _parts(view: View, right: tuple[Floats, Floats], truths: tuple[Floats, Float
         column("gap", pooled, "gap, all models", "share", "OM − HP, mean over models, paired over conversations."),
         *view.columns(each, "Gap of this model.", better=None),
         order=best_first(pooled),
-        caption=f"{view.sample}; share of right answers of each conversation on the {by}, OM − HP. "
-        f"{view.how(by, pooled, within.PLURALS[by])} Single models: over all {len(each)} cells.",
+        caption=f"{view.sample}; share of correct answers per conversation on the {by}, OM − HP. "
+        f"{view.how(by, pooled, within.PLURALS[by])} Single models: corrected over all {len(each)} cells.",
         chart=Chart("dumbbells", by, ("om", "hp"), f"Perspective gap by {by}", "accuracy (0–1)"),
     )

@@ -54,16 +54,16 @@ def _tables(view: View, block: Block, side: str, right: Floats, by: within.By) -
         counts("labels", labels.astype(np.int64), meaning="Turns in which people answered yes or no."),
         column("yes", base, "yes", "share", "Base rate: share of these labels that are yes."),
     ]
-    pooled = f"{view.turns_sample}; pooled over turns, not answered is wrong."
+    pooled = f"{view.turns_sample}; pooled over turns; unanswered counts as wrong."
     accuracy = table(
         f"{block}-{plural}-accuracy",
         f"{side}: accuracy by {by}",
         front[0],
         *([words("asks", map(within.wording, names))] if by == "question" else []),
         *front[1:],
-        column("frequent", most, "more frequent answer", "share", "Score of always giving it."),
+        column("frequent", most, "more frequent answer", "share", "Score of always giving the more frequent answer."),
         column("all", over_models, "all models", "share", "Mean over models.", better=True),
-        column("over", over, "above that answer", "share", "All models minus that answer.", better=True),
+        column("over", over, "gain over that answer", "share", "Mean over models minus that score.", better=True),
         *view.columns([cell for row in zip(*of_models, strict=True) for cell in row], f"{side}, accuracy."),
         order=order,
         caption=f"{pooled} {view.how(by, over, plural)}",

@@ -54,13 +54,13 @@ def analyse(subject: Subject) -> Analysis:
     ]
     pairwise, chosen = _pairwise(view)
     if not questions and not pairwise:
-        raise Missing(f"No label or answer on {', '.join((*QUESTIONS, PAIRWISE))} is kept in these scores.")
+        raise Missing(f"These scores contain no labels or answers for {', '.join((*QUESTIONS, PAIRWISE))}.")
     return Analysis(
         tables=(*(_binary(view, questions) if questions else ()), *pairwise),
         shows=" ".join((*(_blind_spots(view, questions) if questions else ()), *chosen)),
         notes=(
-            "Wilson intervals, on as many independent answers as the answers of the same conversation are worth "
-            "together. A claim rests on intervals that hold for all rates at once (Bonferroni).",
+            "Wilson intervals use the effective number of independent answers, because answers within a conversation "
+            "are correlated. Claims use intervals that are simultaneous over all rates (Bonferroni).",
         ),
     )
 
@@ -94,8 +94,8 @@ def _binary(view: View, questions: Sequence[_Question]) -> tuple[Table, Table]:
     front = [
         words("question", [one.id for one in questions]),
         words("side", [one.side for one in questions]),
-        counts("yes_labels", yes, "yes", "Turns with a yes."),
-        counts("no_labels", no, "no", "Turns with a no."),
+        counts("yes_labels", yes, "yes", "Turns on which people answered yes."),
+        counts("no_labels", no, "no", "Turns on which people answered no."),
     ]
     question, side, yes_labels, no_labels = (one.repeated(view.width) for one in front)
     intervals = f"{100 * view.settings.level:g} % Wilson intervals."
@@ -107,8 +107,8 @@ def _binary(view: View, questions: Sequence[_Question]) -> tuple[Table, Table]:
         counts("n", [cell.n for cell in base], "conversations"),
         *front[2:],
         column("yes", base, "share of yes", "share", "Base rate."),
-        caption=f"{view.turns_sample}. Binary OM: what the reply did; Binary HP: what was wanted. Where one answer is "
-        f"rare, a model that never gives it still looks accurate. {intervals}",
+        caption=f"{view.turns_sample}. Binary OM: what the reply did; Binary HP: what the person wanted. If one "
+        f"answer is rare, a model that never gives it still looks accurate. {intervals}",
     ), table(
         "rates",
         "Sensitivity and specificity",
@@ -117,11 +117,16 @@ def _binary(view: View, questions: Sequence[_Question]) -> tuple[Table, Table]:
         words("model", view.labels * len(questions)),
         counts("n", [cell.n for cell in right], "conversations"),
         yes_labels,
-        column("sensitivity", yes_found, "", "share", "Share of people's yes that the model gives.", better=True),
+        column(
+            "sensitivity", yes_found, "", "share", "Share of people's yes answers that the model predicts.", better=True
+        ),
         no_labels,
-        column("specificity", no_found, "", "share", "Share of people's no that the model gives.", better=True),
+        column(
+            "specificity", no_found, "", "share", "Share of people's no answers that the model predicts.", better=True
+        ),
         column("accuracy", right, "", "share", better=True),
-        caption=f"{view.turns_sample}; not answered is wrong. n: conversations with such a label. {intervals}",
+        caption=f"{view.turns_sample}; unanswered counts as wrong. n counts conversations with such a label. "
+        f"{intervals}",
     )
 
 
@@ -140,8 +145,8 @@ def _blind_spots(view: View, questions: Sequence[_Question]) -> list[str]:
     rare = sorted({one.id for one in questions if min((one.truth == 1).sum(), (one.truth == 0).sum()) < few})
     said = f"Below 0.5: {listed(blind)}." if blind else "No sensitivity or specificity is significantly below 0.5."
     if not usable:
-        said = "There are too few conversations with these answers for a claim."
-    return [said, *([f"One of the answers has under {few} labels on {listed(rare)}."] if rare else [])]
+        said = "Too few conversations have these answers for a claim."
+    return [said, *([f"On {listed(rare)}, yes or no has fewer than {few} labels."] if rare else [])]
 
 
 def _pairwise(view: View) -> tuple[list[Table], list[str]]:
@@ -164,16 +169,16 @@ def _pairwise(view: View) -> tuple[list[Table], list[str]]:
     frequent = sum(max(of_pair.values()) for of_pair in wins.values()) / len(comparisons)
     made = table(
         "pw12",
-        "Which reply answers possible risk better (PW12)",
+        "Which reply responds better to possible risk (PW12)",
         words("model", [*view.labels, Cell("more frequent winner", mark="reference")]),
         counts("n", [*(cell.n for cell in cells), None], "conversations"),
         counts("comparisons", [*(round(float(n)) for n in below.sum(axis=0)), len(comparisons)]),
-        column("accuracy", [*cells, frequent], "", "share", "Of comparisons.", better=True),
-        caption="Only turns for which people chose this question. The last row names of each two variants the one that "
-        f"people prefer more often, over the same comparisons and so a little too good. {view.how()}",
+        column("accuracy", [*cells, frequent], "", "share", "Share of comparisons.", better=True),
+        caption="Only turns for which people chose this question. The last row always picks the variant that people "
+        f"prefer more often; it is computed on the same comparisons and therefore slightly optimistic. {view.how()}",
         chart=Chart("intervals", "model", ("accuracy",), "Choice under risk (PW12)", "accuracy", {"chance": 0.5}),
     )
     usable = [cell for cell in cells if not cell.small and cell.low is not None]
     better = sum(cell.low is not None and cell.low > 0.5 for cell in usable)
-    shows = f"On {PAIRWISE} the whole interval of {better} of {len(usable)} models is above chance."
-    return [made], [shows if usable else f"{PAIRWISE} was chosen in too few conversations for a claim."]
+    shows = f"On {PAIRWISE}, {better} of {len(usable)} models are above chance with the whole interval."
+    return [made], [shows if usable else f"Too few conversations have {PAIRWISE} for a claim."]

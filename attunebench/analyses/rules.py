@@ -32,20 +32,20 @@ def analyse(subject: Subject) -> Analysis:
     by_rules, settings = {study.rules: study for study in (*subject.others, subject.study)}, subject.settings
     if len(by_rules) < 2:
         raise Missing(
-            "This needs the same results scored by both rules: score them again with the other --rules, and pass both "
-            "files to `analyze rules`."
+            "This analysis requires the same results scored by both rules: score them again with the other --rules "
+            "and pass both files to `analyze rules`."
         )
     mode = base.mode_of(subject)
     ours, released = base.in_both(*(base.in_mode(by_rules[r], mode, settings) for r in ("attunebench", "released")))
     found = [_rows(metric_id, ours, released, settings) for metric_id in base.wanted_metrics(settings, METRICS)]
     by_metric = [rows for rows in found if rows]
     if not by_metric:
-        raise Missing("None of the metrics is defined by both rules for any conversation here.")
+        raise Missing("None of the metrics is defined by both rules for any conversation.")
     metrics, models, one, other, difference, rank, other_rank = zip(*chain(*by_metric), strict=True)
     shift = np.subtract(rank, other_rank)
     shown = table(
         "rules",
-        "By both rules",
+        "Scores by both rules",
         words("metric", metrics),
         words("model", models),
         column("ours", one, "attunebench", "points", "By our rules.", better=True, digits=1),
@@ -54,8 +54,8 @@ def analyse(subject: Subject) -> Analysis:
         ranks("rank", rank, "", "Among these models, by our rules."),
         ranks("rank_released", other_rank, "rank, released", "Among these models, by the released rules."),
         column("rank_change", shift, meaning="Ranks gained by the released rules; negative: lost.", digits=0),
-        caption=f"Points of 100. {sample_text(ours)}, scored by both rules. {intervals_text(settings)}; that of a "
-        "difference is over its values per conversation.",
+        caption=f"Points out of 100. {sample_text(ours)}, scored by both rules. {intervals_text(settings)}; "
+        "differences are paired by conversation.",
         chart=Chart("dumbbells", "model", ("ours", "released"), metrics[0], "points of 100", first=len(ours.groups)),
     )
     return Analysis(
@@ -92,4 +92,4 @@ def _shows(by_metric: list[list[Row]], study: ScoreTable) -> str:
     if not means:
         return sentence
     largest = max(means, key=lambda name: abs(means[name]))
-    return f"{sentence} The largest mean change is that of {largest}: {number(means[largest], 1, sign=True)} points."
+    return f"{sentence} {largest} has the largest mean change: {number(means[largest], 1, sign=True)} points."

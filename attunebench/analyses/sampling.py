@@ -26,7 +26,7 @@ from attunebench.statistics.ranks import competition_ranks
 
 _MOST_JOINT = 10_000
 """Of these max-T takes about a gigabyte."""
-CORRECTIONS = {"holm": "Holm", "bh": "Benjamini and Hochberg", "maxt": "max-T"}
+CORRECTIONS = {"holm": "Holm", "bh": "Benjamini–Hochberg", "maxt": "max-T"}
 
 
 def pair_tests(

@@ -33,9 +33,9 @@ _TITLES = {
 _LAST = ("draft", "diagnostic")
 """Tables that come last: long, and not part of the Composite."""
 _KINDS = {
-    "human": "A person who answered, no language model.",
-    "baseline": "A built-in baseline, no language model.",
-    "oracle": "The built-in oracle answers from the labels: it shows the ceiling, and is no language model.",
+    "human": "Answers of a person, not of a language model.",
+    "baseline": "A built-in baseline, not a language model.",
+    "oracle": "The built-in oracle, which answers from the labels and shows the ceiling; not a language model.",
 }
 _PLACES = 3
 """So many best and worst conversations are listed of the first metric, and one of each of the others."""
@@ -81,23 +81,23 @@ def _overview(study: ScoreTable, accounts: Sequence[Account], metric_ids: Sequen
     cost, time = ([one.amount(key) for one in accounts] for key in ("api_cost", "duration_seconds"))
     models = table(
         "models",
-        "Each model and mode",
+        "Models and modes",
         words("model", study.labels),
         words("mode", [name_text(group.mode) for group in study.groups]),
-        counts("n", [len(one.study.ids) for one in accounts], "conversations", "That were scored."),
-        counts("expected", [one.coverage.get("expected") for one in accounts], "of", "Of the ground truth."),
+        counts("n", [len(one.study.ids) for one in accounts], "conversations", "Conversations that were scored."),
+        counts("expected", [one.coverage.get("expected") for one in accounts], "of", "Conversations with labels."),
         *(metric_column(m, [one.mean(m) for one in accounts]) for m in shown),
-        column("answered", answered, "", "share", "Items answered of items expected.", rounds_down=True),
-        column("mended", repaired, "repaired", "share", "Of the calls."),
-        column("refused", refused, "", "share", "Of the calls."),
-        column("cost", [Cell(a.total, mark=a.scope) for a in cost], "", "usd", "Of all results that state it."),
+        column("answered", answered, "", "share", "Share of expected items that were answered.", rounds_down=True),
+        column("mended", repaired, "repaired", "share", "Share of calls."),
+        column("refused", refused, "", "share", "Share of calls."),
+        column("cost", [Cell(a.total, mark=a.scope) for a in cost], "", "usd", "Sum over all results that record it."),
         column("cost_each", [amount.mean for amount in cost], "per conversation", "usd"),
         column("seconds", [amount.mean for amount in time], "", "seconds", "Per conversation."),
         words("provider", [name_text(group.provider) for group in study.groups]),
-        caption="Means over the conversations of each: where these differ, models are not comparable here. "
-        "`attune-bench compare` compares them.",
+        caption="Means over each model's own conversations. Where these differ, the models are not comparable here; "
+        "use `attune-bench compare`.",
     )
-    question = "What do the scores hold about each model?"
+    question = "What do the scores say about each model?"
     warnings = verdicts.comparability(study, shown)
     return Analysis("stats", "Model by model", question, warnings=warnings, tables=(models,))
 
@@ -107,13 +107,13 @@ def _of_one(one: Account, metric_ids: Sequence[str], locate: Locate) -> Analysis
     about = Analysis(
         f"stats/{label}/{mode}",
         f"{label} ({mode})",
-        f"What do the scores hold about {name_text(f'{one.group.provider}/{one.group.model}')} in mode {mode}?",
+        f"What do the scores say about {name_text(f'{one.group.provider}/{one.group.model}')} in mode {mode}?",
     )
     expected, scored = one.coverage.get("expected"), len(one.study.ids)
     why = ", ".join(f"{len(ids)} {reason}" for reason in UNSCORED if (ids := one.coverage.get(reason)))
     why = why and f": {why}"
     if not scored:
-        return replace(about, missing=f"Nothing of it was scored{why}.", tables=(coverage_table(one),))
+        return replace(about, missing=f"None of its results was scored{why}.", tables=(coverage_table(one),))
     gap = f"{label}: scored {scored} of {expected}{why}." if expected is not None and scored < expected else ""
     measured = [m for m in metric_ids if REGISTRY[m].status == "canonical" or not np.isnan(one.values(m)).all()]
     by_group = {
@@ -127,8 +127,8 @@ def _of_one(one: Account, metric_ids: Sequence[str], locate: Locate) -> Analysis
     method, unit = name_text(made.get("method", "bootstrap"), 40), name_text(made.get("unit", ""), 40)
     notes = (
         _KINDS.get(one.group.kind, ""),
-        f"Means and [low, high], the 95 % {method} interval{f' over {unit}s' if unit else ''}, are those of `score`; "
-        "spread is over conversations.",
+        f"Means and [low, high], the 95 % {method} interval{f' over {unit}s' if unit else ''}, were computed by "
+        "`score`; spread is over conversations.",
         verdicts.shared_people_text(one.study, one.settings) if unit == "conversation" else "",
         f"Not measured here: {'; '.join(absent)}." if absent else "",
         verdicts.small_text(one.settings),
@@ -137,8 +137,8 @@ def _of_one(one: Account, metric_ids: Sequence[str], locate: Locate) -> Analysis
     return replace(
         about,
         shows=_essentials(one, lead[0], extremes),
-        cannot="One model alone: whether it is better than another is for `attune-bench compare` to say. Best and "
-        "worst conversations are single values, and single values are noisy.",
+        cannot="This describes one model; use `attune-bench compare` to compare it with others. Best and worst "
+        "conversations are single values and therefore noisy.",
         tables=(
             *(shown for shown in tables if shown.id not in _LAST),
             *(shown for shown in (extremes, *account_tables(one)) if shown.rows),
@@ -154,7 +154,7 @@ def _metrics(one: Account, group: str, metric_ids: Sequence[str]) -> Table:
     pooled = [card.label for card in rates.CARDS if card.id in metric_ids]
     lower = [label_of(m) for m in metric_ids if REGISTRY[m].higher_is_better is False]
     notes = (
-        f"Means over all items or calls together, spread over conversations: {'; '.join(pooled)}." if pooled else "",
+        f"Mean pooled over all items or calls, spread over conversations: {'; '.join(pooled)}." if pooled else "",
         verdicts.judges_text(one.study) if group == "draft" else "",
         f"Lower is better: {'; '.join(lower)}." if lower else "",
     )
@@ -163,9 +163,9 @@ def _metrics(one: Account, group: str, metric_ids: Sequence[str]) -> Table:
         _TITLES[group],
         words("metric", map(label_of, metric_ids)),
         counts("n", [cell.n for cell in cells], "n", "Conversations in which the metric is defined."),
-        column("mean", cells, meaning="As `score` wrote it.", digits=digits),
+        column("mean", cells, meaning="Mean computed by `score`.", digits=digits),
         *spread_columns([one.values(m) for m in metric_ids], digits=digits),
-        words("id", metric_ids, "id", "What --metric and `report --explain` take."),
+        words("id", metric_ids, "id", "Name for --metric and `report --explain`."),
         notes=tuple(filter(None, notes)),
     )
 
@@ -181,12 +181,12 @@ def _extremes(one: Account, metric_ids: Sequence[str], locate: Locate) -> Table:
         words("metric"),
         words("end", (), "end", "best and worst; lowest and highest where neither is better."),
         column("value", digits=3),
-        counts("alike", (), "alike", "Conversations with that very value."),
+        counts("alike", (), "alike", "Conversations with this value."),
         words("conversation"),
-        words("talk", (), "labels", "The file of the conversation."),
+        words("talk", (), "labels", "File of the conversation."),
         words("file", label="result file"),
         rows=rows,
-        caption="Of conversations with equal values, counted as “alike”, the first one of the scores is shown.",
+        caption="“alike” counts conversations with the same value; the first of them is shown.",
     )
 
 
@@ -219,7 +219,7 @@ def _essentials(one: Account, metric_id: str, extremes: Table) -> str:
     cell, label, digits = one.mean(metric_id), label_of(metric_id), digits_of(metric_id)
     answered, cost, time = one.share("items answered").value, one.amount("api_cost"), one.amount("duration_seconds")
     over = f"{counted(cell.n or 0, 'conversation')} of {counted(one.participants, 'participant')}"
-    few, scope = ", too few for a claim" if cell.small else "", f", stated by {cost.n} of {cost.of} results"
+    few, scope = ", too few for a claim" if cell.small else "", f", recorded by {cost.n} of {cost.of} results"
     mean = f"{label} {with_interval(cell, digits)} over {over}{few}."
     spent = f"Cost ${cost.total or 0:.4f}{cost.scope and scope} (${cost.mean:.4f} per conversation)."
     served = {
@@ -232,9 +232,9 @@ def _essentials(one: Account, metric_id: str, extremes: Table) -> str:
         for end, row in ends.items()
     )
     return verdicts.sentences(
-        mean if cell.value is not None else f"{label} is undefined in all of {len(one.study.ids)} conversations.",
+        mean if cell.value is not None else f"{label} is undefined in all {len(one.study.ids)} conversations.",
         "" if answered is None else f"{rates.percent(answered)} of the items answered.",
-        spent if cost.total is not None else "No result states its cost.",
+        spent if cost.total is not None else "No result records its cost.",
         f"{time.mean:.1f} s per conversation." if time.n else "",
         *(f"Served {word} {listed(names)}." for word, names in served.items() if names),
         f"{label} is {' and '.join(places)}." if len(places) == 2 else "",

@@ -41,7 +41,7 @@ def analyse(subject: Subject) -> Analysis:
     """Means by third, pooled and per conversation, and all three transitions, per metric and model."""
     view = View.of_models(subject)
     if not any(turn.third is not None for turn in view.study.turns):
-        raise Missing("No conversation has three turns, so there is no early, middle and late third.")
+        raise Missing("No conversation has three turns, so thirds are undefined.")
     drifts = []
     for metric_id in wanted_metrics(view.settings, METRICS):
         if REGISTRY[metric_id].level == "turn":
@@ -50,7 +50,7 @@ def analyse(subject: Subject) -> Analysis:
                 steps = _steps(view, metric_id, ratio(sums, number), view.drills(metric_id))
                 drifts.append(_Drift(metric_id, sums, number, _same(view, metric_id, sums.shape), steps))
     if not drifts:
-        raise Missing("None of these metrics is defined turn by turn.")
+        raise Missing("None of these metrics is defined on single turns.")
     summary, shows = _summary(view, drifts)
     return Analysis(
         tables=(summary, *(_by_model(view, drift) for drift in drifts)),
@@ -96,11 +96,13 @@ def _by_model(view: View, drift: _Drift) -> Table:
             for name, cells in pooled.items()
         ),
         *(
-            column(step.replace(" → ", "_"), cells, step, unit, "Later minus earlier, means of each conversation.")
+            column(step.replace(" → ", "_"), cells, step, unit, "Later minus earlier, by means per conversation.")
             for step, cells in zip(_STEPS, drift.steps, strict=True)
         ),
-        column("same", same, f"early → late, {control}", unit, "The same difference under this control, tested apart."),
-        caption=f"{view.sample}; conversations of three turns and more: {turns_of} turns. {how}",
+        column(
+            "same", same, f"early → late, {control}", unit, "The same difference with this control, tested separately."
+        ),
+        caption=f"{view.sample}; conversations of three or more turns: {turns_of} turns. {how}",
         chart=Chart("lines", "model", within.THIRDS, f"{label} by third", f"{label} (mean over turns)"),
     )
 
@@ -125,10 +127,16 @@ def _summary(view: View, drifts: Sequence[_Drift]) -> tuple[Table, str]:
         words("metric", labels),
         words("step", steps, "from → to"),
         counts("n", [cell.n for cell in cells], "conversations"),
-        words("falling", falling, "models that fall", "Models whose conversations fall on average."),
+        words("falling", falling, "models that fall", "Models whose mean change is negative."),
         counts("apart", apart, "significant", "Models whose change is significant after correction."),
-        column("pooled", pooled, "over all turns", "share", "Later minus earlier mean of all turns, mean over models."),
-        column("paired", cells, "per conversation", "share", "Later minus earlier mean of each conversation."),
+        column(
+            "pooled",
+            pooled,
+            "over all turns",
+            "share",
+            "Later minus earlier, by means over all turns; mean over models.",
+        ),
+        column("paired", cells, "per conversation", "share", "Later minus earlier, by means per conversation."),
         column("same", same, "same questions", "share", control),
         caption=f"{view.turns_sample}. Thirds are ⌊3(k − 1)/T⌋ for turn k of T ≥ 3. {view.how('transition', cells)}",
     )

@@ -61,10 +61,10 @@ def claims_sentence(
     found = [f"{name} {with_interval(cell, digits, sign=True)}" for name, cell in usable if claimed(cell, settings)]
     whole = f"{counted(len(usable), noun)} {of}".rstrip()
     if not usable:
-        return f"There are too few {settings.units} for a claim."
+        return f"Too few {settings.units} for a claim."
     if not found:
         single = " ".join(filter(None, ("The", noun, of, "is not significant.")))
-        return f"None of {whole} is significant." if len(usable) > 1 else single
+        return f"None of the {whole} is significant." if len(usable) > 1 else single
     return f"{len(found)} of {whole} {'is' if len(found) == 1 else 'are'} significant: {listed(found)}."
 
 
@@ -117,9 +117,9 @@ def shared_people_text(study: ScoreTable, settings: Settings) -> str:
     if settings.by_participant or not several:
         return ""
     return (
-        f"{several} of {len(counts)} participants {'has' if several == 1 else 'have'} several conversations, taken as "
-        "independent here. If a person's conversations are alike, intervals are too narrow and p too small: "
-        "`--cluster participant` makes the participant the unit."
+        f"{several} of {len(counts)} participants {'has' if several == 1 else 'have'} several conversations, which are "
+        "treated as independent. If a person's conversations are similar, intervals are too narrow and p too small: "
+        "use `--cluster participant`."
     )
 
 
@@ -132,7 +132,7 @@ def judges_text(study: ScoreTable) -> str:
     if len(judged) == 1:
         names_of_all = next(iter(judged))
         by = f"Drafts were judged by {listed(names_of_all)}."
-        return by if names_of_all else "The scores name no judge of drafts."
+        return by if names_of_all else "The scores do not name the judge of the drafts."
     parts = [f"{listed(names) or 'no judge named'} for {listed(who)}" for names, who in judged.items()]
     return f"Drafts had different judges and are not comparable across them: {'; '.join(parts)}."
 
@@ -186,4 +186,4 @@ def comparability(study: ScoreTable, metric_ids: Iterable[str]) -> tuple[str, ..
 
 def small_text(settings: Settings) -> str:
     """What marks a cell as small, for notes."""
-    return f"No claim is made on under {settings.small} conversations or a single participant."
+    return f"No claim is made on fewer than {settings.small} conversations or a single participant."

@@ -25,7 +25,7 @@ def analyse(subject: Subject) -> Analysis:
     metric_id = base.wanted_metrics(settings, ("pairwise_accuracy",))[0]
     values, label, labels = study.values(metric_id), label_of(metric_id), study.labels
     if np.isnan(values).all():
-        raise Missing(f"{label} is not defined for any conversation here.")
+        raise Missing(f"{label} is not defined for any conversation.")
     sampling, defined, size = Sampling.of(study, settings), ~np.isnan(values), len(labels)
     wins = win_matrix(values if base.better(metric_id) else -values)
     met = (defined[:, :, None] & defined[:, None, :] & ~np.eye(size, dtype=bool)).astype(np.float64)
@@ -48,8 +48,8 @@ def analyse(subject: Subject) -> Analysis:
     return Analysis(
         tables=_tables(study, label, rates, elo, beats, against, settings),
         shows=shows,
-        cannot="A win says which model was closer in a conversation, not by how much: a model can win more often and "
-        "still have the lower mean. Ratings assume one order of skill for all conversations.",
+        cannot="A win shows which model was closer in a conversation, not by how much: a model can win more often and "
+        "still have the lower mean. Ratings assume the same order of models in all conversations.",
         warnings=(*verdicts.comparability(study, (metric_id,)), *verdicts.reach_text(least, settings)),
     )
 
@@ -90,24 +90,24 @@ def _tables(
     ids, pairs = tuple(id for id, *_ in columns), verdicts.counted(len(order) * (len(order) - 1) // 2, "pair")
     overall = table(
         "overall",
-        f"Against all others on {label}",
+        f"Win rate against all others on {label}",
         words("model", labels),
         counts("n", [cell.n for cell in rates], "conversations"),
-        column("rate", rates, "win rate", "share", "Share of its comparisons with others that it wins.", better=True),
+        column("rate", rates, "win rate", "share", "Share of comparisons with other models that it wins.", better=True),
         counts("beats", beats.sum(axis=1), "", "Models that it beats significantly."),
         counts("loses", beats.sum(axis=0), "loses to", "Models that beat it significantly."),
         column("elo", elo, "rating", meaning=rating, better=True, digits=0),
         order=order,
-        caption=f"{verdicts.sample_text(study)}; a tie counts half. {verdicts.intervals_text(settings)}.",
+        caption=f"{verdicts.sample_text(study)}; a tie counts as half. {verdicts.intervals_text(settings)}.",
         chart=Chart("intervals", "model", ("rate",), "Win rate against all others", "share won", {"even": 0.5}),
     )
     matrix = table(
         "matrix",
-        f"Row against column on {label}",
+        f"Win rate of row against column on {label}",
         words("model", labels),
         *(column(*one, "share", "Row's share of wins.", better=True) for one in columns),
         order=order,
-        caption="Share of the conversations of both in which the row's model is higher, a tie counting half. "
+        caption="Share of the shared conversations in which the row's model is higher; a tie counts as half. "
         f"{verdicts.tested_text(settings, pairs)}.",
         chart=Chart("matrix", "model", ids, "Win rates", "share won", {"even": 0.5}),
     )

@@ -22,10 +22,7 @@ from attunebench.statistics import bootstrap
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.contrasts import GroupContrast, Mask, group_difference
 
-NO_LABELS = (
-    "These scores keep no labels or answers (they are of an older version); score the results again with "
-    "`attune-bench score`."
-)
+NO_LABELS = "These scores are from an older version and contain no labels or answers; run `attune-bench score` again."
 THIRDS = ("early", "middle", "late")
 By = Literal["question", "category"]
 PLURALS: dict[By, str] = {"question": "questions", "category": "categories"}
@@ -212,8 +209,8 @@ def coverage_text(values: Floats) -> tuple[str, ...]:
     if defined[defined.any(axis=1)][:, defined.any(axis=0)].all():
         return ()
     return (
-        "Not every model was scored on every conversation: values over all models, or over the others, are adjusted "
-        "for which were (least squares of conversation and model).",
+        "Not every model was scored on every conversation: values over all or other models are adjusted for this by "
+        "least squares over conversations and models.",
     )
 
 

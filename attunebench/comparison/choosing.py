@@ -35,7 +35,7 @@ def chosen_groups(study: ScoreTable, settings: Settings, models: Sequence[str] =
                 near = difflib.get_close_matches(name, [n for names in spellings.values() for n in names], 3, 0.5)
                 labels = ", ".join(dict.fromkeys(study.labels))
                 hint = f"Did you mean {' or '.join(dict.fromkeys(near))}?" if near else f"There is {labels}."
-                raise UsageError(f"The scores hold no model {name!r}. {hint}")
+                raise UsageError(f"The scores contain no model {name!r}. {hint}")
         study = study.with_groups([group for group, names in named.items() if names.intersection(wanted)])
     else:
         study = study.models(baselines=settings.baselines)
@@ -63,7 +63,7 @@ def refuse_too_little(study: ScoreTable, scored: ScoreTable) -> None:
         if groups[a].mode == groups[b].mode or groups[a].model_key == groups[b].model_key
     ]
     if not shared:
-        raise UsageError("No two models share a mode, and no model has two; score the models in the same mode.")
+        raise UsageError("No two models share a mode, and no model has two modes. Score the models in the same mode.")
     if max(shared) < _LEAST:
         raise DataError(
             f"No two of the {len(groups)} have {_LEAST} conversations in common (at most "

@@ -87,8 +87,8 @@ def _too_few(rankings: Rankings, settings: Settings) -> Iterable[str]:
         pairs = [ranking.pairs for (_, other), ranking in rankings.items() if other == mode]
         if (n := max(int(one.n.max()) for one in pairs)) < settings.small:
             yield (
-                f"Only {n} conversations in common ({mode}): too few for a claim, so no difference is called "
-                f"significant and there are no tiers. At least {settings.small} are needed."
+                f"Only {n} conversations in common ({mode}): too few for claims and tiers. At least {settings.small} "
+                "are needed."
             )
         else:
             yield from reach_warnings(pairs, settings)
@@ -131,17 +131,23 @@ def _pairs_table(ranking: Ranking, settings: Settings) -> Table:
         words("ahead", [labels[a] for a, _ in places]),
         words("behind", [labels[b] for _, b in places]),
         _in_unit(
-            "difference", map(_effect, pairs.cells(places)), "", "Ahead − behind, in their conversations.", metric_id
+            "difference",
+            map(_effect, pairs.cells(places)),
+            "",
+            "Ahead − behind, over their shared conversations.",
+            metric_id,
         ),
         column("p_corrected", pairs.p_corrected[at], "p corr.", "p", f"Corrected over {pairs.tests} tests."),
         words("told_apart", verdicts, "significant"),
-        _in_unit("mde_corrected", pairs.mde_corrected[at], f"MDE at α/{level}", "At the corrected level.", metric_id),
-        counts("n", pairs.n[at], "", "Conversations that both have."),
-        column("p", pairs.p[at], "p", "p", "Of the sign-flip test of this pair alone."),
+        _in_unit(
+            "mde_corrected", pairs.mde_corrected[at], f"MDE at α/{level}", "MDE at the corrected level.", metric_id
+        ),
+        counts("n", pairs.n[at], "", "Shared conversations."),
+        column("p", pairs.p[at], "p", "p", "Uncorrected p of the sign-flip test."),
         _in_unit("mde", pairs.mde[at], "MDE", "Minimum detectable effect.", metric_id),
         column("p_above", ranking.stability.p_above[at], "P above", "share", "Over resamples.", digits=2),
-        counts("participants", pairs.participants[at], "people", "Participants that these conversations are of."),
-        caption=f"Ahead − behind over the n conversations that both have; {intervals_text(settings)}; p by sign flips "
+        counts("participants", pairs.participants[at], "people", "Participants in these conversations."),
+        caption=f"Ahead − behind over the n shared conversations; {intervals_text(settings)}; p by sign flips "
         f"of {settings.units}, corrected ({CORRECTIONS[settings.correction]}) over {counted(pairs.tests, 'pair')} of "
         "this metric and mode. MDE, the minimum detectable effect, is the smallest true difference that the test finds "
         f"with {100 * settings.power:g} % power, alone at α {settings.alpha:g} or at α/{level}.",
@@ -174,9 +180,9 @@ def _under_weights(
     return Analysis(
         "compare-weights",
         "Composite under other weights",
-        "Does the ranking depend on the weights of the three pillars?",
+        "Does the ranking depend on the weights of the pillars?",
         " ".join(shows),
-        "Which weights are right; the published ones are a choice.",
+        "Which weights are right: the published weights are a choice.",
         tuple(_weights_table(parts[mode].groups, found, mode, settings) for mode, found in weights.items()),
     )
 
@@ -191,7 +197,7 @@ def _weights_table(groups: Sequence[Group], found: WeightSensitivity, mode: str,
         ]
         columns += [
             column(f"{key}_keeps", draws.keeps, f"keeps it, {label}", "share", "Share of draws.", digits=2),
-            words(f"{key}_places", ends, f"ranks, {label}", "Best and worst rank in any draw."),
+            words(f"{key}_places", ends, f"ranks, {label}", "Best and worst rank in all draws."),
             column(f"{key}_p_best", draws.p_best, f"P(best), {label}", "share", "Share of draws.", digits=2),
         ]
     published = ", ".join(f"{weight:g}" for weight in PILLAR_WEIGHTS.values())
@@ -200,10 +206,10 @@ def _weights_table(groups: Sequence[Group], found: WeightSensitivity, mode: str,
         f"weights-{mode}",
         f"Other weights, {mode}",
         words("model", [group.label for group in groups]),
-        ranks("place", found.rank, "rank", "Under the published weights."),
+        ranks("place", found.rank, "rank", "Rank under the published weights."),
         *columns,
         order=np.argsort(np.nan_to_num(found.rank, nan=np.inf), kind="stable"),
         caption=f"{settings.resamples:,} draws of the pillar weights each: near the published ones ({published}, with "
-        f"standard deviations of {spread}), and any at all, every weighting being as likely. The means of the pillars "
-        "are taken as they are: the uncertainty is that of the weights, not of the conversations.",
+        f"standard deviations of {spread}), and uniform over all weightings. Only the weights vary: the pillar means "
+        "are fixed, so this does not cover the choice of conversations.",
     )

@@ -17,7 +17,7 @@ from attunebench.scores import BASE_RATE
 from attunebench.scores.references import standing
 from attunebench.scores.table import ReferenceValues, ScoreTable
 
-_ALONE = "A single model has no tier, rank or P(best): these compare it with others."
+_ALONE = "Tiers, ranks and P(best) require at least two models."
 _OF_TAGS = ("emotion_f1", "emotion_va")
 """Shown for the references beside the ranked metrics: empty answers alone already score on them."""
 
@@ -35,8 +35,8 @@ def leaderboard(study: ScoreTable, rankings: Sequence[Ranking], settings: Settin
             *([_reference_table(study, metrics, settings)] if study.references else []),
         ),
         shows=" ".join(ranking.sentence() for ranking in rankings),
-        cannot="Models in one tier are not shown to be equal: these conversations are too few to distinguish them. "
-        "Other participants, or other weights of the pillars, can give another order.",
+        cannot="Models in the same tier need not be equal: these conversations are too few to distinguish them. Other "
+        "participants or other pillar weights may give a different order.",
         warnings=(*verdicts.comparability(study, metrics), *reach_warnings(pairs, settings)),
         notes=(*([left_out] if out else []), *([_ALONE] if alone else [])),
     )
@@ -55,12 +55,20 @@ def _rank_table(ranking: Ranking, baseline: ReferenceValues | None, settings: Se
         metric_id,
         label,
         words("model", study.labels),
-        ranks("tier", ranking.tier_cells(), "", "Models of a tier do not differ significantly from its best."),
+        ranks("tier", ranking.tier_cells(), "", "Models that do not differ significantly from the best of their tier."),
         counts("n", ranking.n, "conversations"),
         base.metric_column(metric_id, ranking.score_cells(), id="score"),
-        ranks("rank", ranking.rank_cells(), "", "By the mean; in brackets over resamples."),
-        column("p_best", best, "P(best)", "share", "Share of resamples in which it is first.", better=True, digits=2),
-        counts("apart", apart_cells, "differs from", "Other models that differ from it."),
+        ranks("rank", ranking.rank_cells(), "", "By the mean; in brackets, the range over resamples."),
+        column(
+            "p_best",
+            best,
+            "P(best)",
+            "share",
+            "Share of resamples in which the model ranks first.",
+            better=True,
+            digits=2,
+        ),
+        counts("apart", apart_cells, "differs from", "Number of models that differ significantly."),
         *(_skill_columns(study, metric_id, settings) if study.ids else []),
         order=ranking.order,
         caption=ranking.caption(settings),
@@ -87,7 +95,7 @@ def _pair_counts_table(rankings: Sequence[Ranking], settings: Settings) -> Table
         counts("models", [len(ranking.ranked) for ranking in rankings]),
         words("span", map(in_unit, rankings, spans), "", "Best minus worst."),
         *pair_columns([ranking.pairs for ranking in rankings], settings),
-        words("mde", mde, "detectable", "Median over pairs."),
+        words("mde", mde, "detectable", "Median over the pairs."),
         words("mde_corrected", corrected, "detectable, corrected"),
         caption=f"Detectable: the smallest true difference found with {100 * settings.power:g} % power at α "
         f"{settings.alpha:g}, or at α over the number of pairs.",
@@ -121,6 +129,6 @@ def _reference_table(study: ScoreTable, metrics: tuple[str, ...], settings: Sett
             column(m, [row[i] for row in rows], label_of(m), unit_of(m), REGISTRY[m].meaning)
             for i, m in enumerate(columns)
         ),
-        caption=f"Made from the labels alone and not ranked. {verdicts.intervals_text(settings)}.",
+        caption=f"Computed from the labels alone and not ranked. {verdicts.intervals_text(settings)}.",
         notes=tuple(f"{one.label}: {one.meaning}" for one in references),
     )

@@ -64,8 +64,10 @@ def _rank_table(tables: Mapping[str, Table], rankings: Mapping[str, Ranking]) ->
         tuple(replace(cell, n=None) if cell.n == of_all or cell.value is None else cell for cell in row)
         for row in (*rows.values(), *kept)
     ]
-    caption = f"Over {ranking.sample} that all have. In brackets 95 % bootstrap intervals, or ranks over resamples."
-    caption += " Below the line: made from the labels alone, without a rank." if kept else ""
+    caption = (
+        f"Over {ranking.sample} that all models have. In brackets: 95 % bootstrap intervals, or ranks over resamples."
+    )
+    caption += " Below the line: references computed from the labels alone, not ranked." if kept else ""
     return Table("models", "Ranks", tuple(columns), tuple(lines), caption, apart=len(kept))
 
 

@@ -45,7 +45,7 @@ _SHIFT = 2
 """Ranks that a shift must have to be written beside it."""
 _EACH_RANK = 11
 """Ranks that have room for a tick each."""
-_ONE_MODE = "There is no second mode of the same models to compare with the first."
+_ONE_MODE = "No model has a second mode to compare."
 
 
 def leaderboard(source: Source) -> Iterator[Sheet]:
@@ -100,7 +100,7 @@ def _per_mode(source: Source, name: str, metrics: Sequence[str]) -> Iterator[She
 
 
 def _sample(study: ScoreTable, source: Source) -> str:
-    return f"{sample_text(study)}. {intervals_text(source.settings)}. Nothing is controlled for."
+    return f"{sample_text(study)}. {intervals_text(source.settings)}. No variable is controlled for."
 
 
 def metric_panel(study: ScoreTable, metric_id: str, labels: Sequence[str], values: Sequence[Cell]) -> Panel:
@@ -122,7 +122,7 @@ def top_three(source: Source) -> Iterator[Sheet]:
     """The three best means in each metric; a star only where the first differs significantly from all others."""
     means = source.table("leaders", "means")
     if len(means.rows) < 2:
-        raise Missing("The first three need two models; only one was scored here.")
+        raise Missing("This figure requires two models; these scores contain one.")
     panels = []
     for one in (one for one in means.columns if one.id in REGISTRY):
         values, card = cells(means, one.id), REGISTRY[one.id]
@@ -141,7 +141,7 @@ def profiles(source: Source) -> Iterator[Sheet]:
     study = source.models()
     metrics = tuple(m for m in defined_metrics(study, CANONICAL) if m != "composite")
     if not metrics:
-        raise Missing("None of the metrics of the Composite is defined here.")
+        raise Missing("None of the metrics of the Composite is defined.")
     means = [source.means(study, m) for m in metrics]
     names = words("metric", [REGISTRY[m].label.removesuffix(", baseline-adjusted") for m in metrics])
     middle = column("middle", mean_over_models(np.array([list(map(value_of, row)) for row in means])))

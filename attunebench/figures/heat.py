@@ -30,7 +30,7 @@ def heat_map(source: Source, title: str, heat: HeatMap) -> tuple[Figure, Sequenc
 
     plot, look, note, columns = heat.plot, source.look, "", [source.names[column.label] for column in heat.plot.columns]
     if not look.wide and len(columns) * _NARROWEST_CELL + _BESIDE_CELLS > look.inches:
-        look, note = replace(look, width="double"), "Two columns wide, since one would make its numbers unreadable."
+        look, note = replace(look, width="double"), "Drawn two columns wide to keep its numbers readable."
     figure = new_figure(look, heat.top + len(plot.rows) * heat.row, title)
     axes = figure.subplots()
     values = np.array([list(map(number_of, one.cells)) for one in plot.rows], dtype=np.float64)

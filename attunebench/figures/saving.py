@@ -65,7 +65,8 @@ def write(files: Mapping[str, bytes], folder: Path) -> list[Path]:
         foreign = [name for name in files if not _ours(folder / name)]
         if foreign:
             raise DataError(
-                f"{folder / foreign[0]} is there and was not drawn here, so nothing was written; name another folder."
+                f"{folder / foreign[0]} exists and was not written by this command, so nothing was written; name "
+                "another folder."
             )
         for name, content in files.items():
             with atomic_write(folder / name) as file:

@@ -69,7 +69,7 @@ class Source:
         for table in self.analysis(name).tables:
             if table.id == table_id and table.rows:
                 return table
-        raise Missing(f"The analysis {name} has nothing of this for these scores.")
+        raise Missing(f"The analysis {name} has no data for this figure in these scores.")
 
     @property
     def mode(self) -> str:

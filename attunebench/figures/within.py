@@ -42,7 +42,7 @@ def _questions(source: Source, shares: Table, id: str, about: str) -> HeatMap:
     if source.look.wide:
         asked = [printable(str(cell.value), _WORDS) for cell in cells(shares, "asks")]
         names = [f"{text}  {name}" for text, name in zip(asked, names, strict=True)]
-    heads = {"yes": "people say yes", "frequent": "always the frequent one"}
+    heads = {"yes": "people say yes", "frequent": "more frequent answer"}
     columns = [one for one in shares.columns if one.id in heads or one.id.startswith("model_")]
     filled = [column(one.id, cells(shares, one.id), heads.get(one.id, one.label)) for one in columns]
     n = n_text(cells(shares, "labels"), "labels")
@@ -81,7 +81,7 @@ def conversation_wide(source: Source) -> Iterator[Sheet]:
     scored = {one.id: cells(answers, one.id) for one in answers.columns if one.id in REGISTRY}
     panels = [metric_panel(study, m, labels, of) for m, of in scored.items() if {cell.value for cell in of} - {None}]
     if not panels:
-        raise Missing("No result holds answers about a whole conversation.")
+        raise Missing("No result contains answers about a whole conversation.")
     panels = [replace(one, plot=replace(one.plot, kind="bars"), limits=(0, 1)) for one in panels]
     yield Sheet(panels, tables=[answers])
 
@@ -108,7 +108,7 @@ def turn_drift(source: Source) -> Iterator[Sheet]:
     """A line per model over the thirds of a conversation, a panel for each metric."""
     tables = [one for one in source.analysis("turn-drift").tables if has(one, *_THIRDS)]
     if not tables:
-        raise Missing("No conversation here has three turns, so there are no thirds.")
+        raise Missing("No conversation has three turns, so thirds are undefined.")
     panels = []
     for one in tables:
         axis, title = f"third, {n_text(cells(one, 'n'), '')}", one.title.removesuffix(" by third")
@@ -120,7 +120,7 @@ def diagnosis_groups(source: Source) -> Iterator[Sheet]:
     """Emotion VA and Binary OM per group of self-reported diagnoses: a panel for each group, a row for each model."""
     tables = [one for one in source.analysis("affect-gap").tables if one.id.startswith("groups-")]
     if not tables:
-        raise Missing("No conversation is of a person who reports diagnoses, so there are no groups.")
+        raise Missing("No participant reports a diagnosis, so there are no groups.")
     panels = []
     for one in tables:
         groups = [group for group in one.columns if group.unit != "text"]
@@ -159,7 +159,7 @@ def difficulty(source: Source) -> Iterator[Sheet]:
     rho = dict(zip(names, cells(correlations, "rho"), strict=True))
     metrics = [m for m in defined_metrics(study, CANONICAL) if label_of(m) in rho]
     if not metrics:
-        raise Missing("No metric of single turns is defined here.")
+        raise Missing("No metric of single turns is defined.")
     panels = []
     for m in metrics:
         values = mean_over_models(study.values(m))
@@ -190,5 +190,5 @@ def cost(source: Source) -> Iterator[Sheet]:
         panels.append(Panel(plot(against, chart), upright="Composite (points of 100)"))
         shown[table_id] = tables[table_id]
     if not panels:
-        raise Missing("No result states what it cost, how long it took or how many tokens it used.")
+        raise Missing("No result records its cost, duration or number of tokens.")
     yield Sheet(panels, tables=list(shown.values()))

@@ -29,7 +29,7 @@ _DRAWS = 2000
 """Agreement sums tables of all ratings in each resample; so many settle two digits."""
 _CODES = {"yes": 1.0, "no": 0.0}
 _PAIR = (words("judge"), words("other", label="other judge"))
-_OF_CONVERSATIONS = counts("conversations", (), "n", "Conversations that they are from.")
+_OF_CONVERSATIONS = counts("conversations", (), "n", "Number of conversations.")
 
 
 class Items(NamedTuple):
@@ -111,15 +111,15 @@ class Agreeing:
         kappa, ac1 = (partial(one, labels=len(_CODES)) for one in (agreement.cohen_kappa, agreement.gwet_ac1))
         return table(
             "answers",
-            "Do judges see the same in a draft?",
+            "Do judges answer alike about drafts?",
             *_PAIR,
-            counts("answers", (), "", "Yes/no answers about drafts that both gave."),
+            counts("answers", (), "", "Yes/no questions that both judges answered."),
             _OF_CONVERSATIONS,
-            column("same", (), "agree", "share", "Share of the answers that are the same.", better=True),
-            _coefficient("kappa", "Cohen κ", "Beyond chance; low where one answer dominates."),
-            _coefficient("ac1", "Gwet AC1", "Beyond chance, and stable where one answer dominates."),
-            column("yes_one", (), "yes of the one", "share", "Share of yes among the answers of the first judge."),
-            column("yes_other", (), "of the other", "share", "Share of yes among the answers of the second judge."),
+            column("same", (), "agree", "share", "Share of equal answers.", better=True),
+            _coefficient("kappa", "Cohen κ", "Cohen's κ; low if one answer dominates."),
+            _coefficient("ac1", "Gwet AC1", "Gwet's AC1; stable if one answer dominates."),
+            column("yes_one", (), "yes of the one", "share", "Share of yes among the first judge's answers."),
+            column("yes_other", (), "of the other", "share", "Share of yes among the second judge's answers."),
             rows=self.pairs(self.answers, agreement.percent_agreement, kappa, ac1),
             caption=f"Over the drafts of all models and modes; {self.how}.",
         )
@@ -131,10 +131,10 @@ class Agreeing:
             "marks",
             "Do judges rate drafts alike?",
             *_PAIR,
-            counts("drafts", (), "", "Drafts that both rated."),
+            counts("drafts", (), "", "Drafts that both judges rated."),
             _OF_CONVERSATIONS,
-            _coefficient("spearman", "Spearman ρ", "Whether both put the drafts in the same order."),
-            column("difference", meaning="First judge minus second, in points of 1–7.", digits=2),
+            _coefficient("spearman", "Spearman ρ", "Spearman's ρ between the two judges' ratings."),
+            column("difference", meaning="Mean of first judge minus second, in points from 1 to 7.", digits=2),
             rows=[row[:-2] for row in pairs],
             caption="A draft's rating is the mean of the dimensions that both judges rated, 1–7; over the drafts of "
             f"all models and modes; {self.how}.",
@@ -160,9 +160,9 @@ class Agreeing:
             "Do all judges agree?",
             words("kind", label="about"),
             counts("judges"),
-            counts("units", (), "items", "Questions about, or ratings of, a draft that two judges or more gave."),
+            counts("units", (), "items", "Answers or ratings given by at least two judges."),
             _OF_CONVERSATIONS,
-            _coefficient("alpha", "Krippendorff α", "1 is full agreement, 0 chance."),
+            _coefficient("alpha", "Krippendorff α", "1 is full agreement, 0 agreement by chance."),
             rows=rows,
             caption=f"Nominal α for yes/no, interval α for ratings; {self.how}.",
         )
@@ -185,16 +185,22 @@ class Agreeing:
                 rows.append(row)
         return table(
             "family",
-            "Do judges favour their own family?",
+            "Do judges favour models of their own family?",
             words("judge"),
             words("models", label="of its family"),
             counts("own_drafts", (), "drafts"),
-            column("own", (), "own family", meaning="Its rating minus the others' mean, points of 1–7.", digits=2),
+            column(
+                "own",
+                (),
+                "own family",
+                meaning="The judge's rating minus the other judges' mean, in points from 1 to 7.",
+                digits=2,
+            ),
             counts("other_drafts", (), "drafts"),
             column("other", (), "other models", meaning="The same for models of other families.", digits=2),
             rows=rows,
-            caption="How much higher the judge rates a draft than the other judges of the same draft do. Families are "
-            f"recognised only by equal model names or an equal vendor before the “/”; {self.how}.",
+            caption="Difference between the judge's rating and those of the other judges of the same draft. Families "
+            f"are recognised only by equal model names or an equal vendor before the “/”; {self.how}.",
         )
 
 

@@ -23,7 +23,7 @@ from attunebench.metrics.registry import REGISTRY
 from attunebench.statistics.bootstrap import Floats, resample_weights
 from attunebench.statistics.ranks import competition_ranks
 
-_NONE = "No draft in these results has a vote; `attune-bench rejudge --judge-model` asks for some."
+_NONE = "No draft in these results has a vote; `attune-bench rejudge --judge-model` adds votes."
 _ONE = "Only one judge has voted; `attune-bench rejudge --judge-model` adds the votes of another."
 _SEPARATE = "Votes on different scales are reported separately; they are never averaged or compared."
 
@@ -54,7 +54,7 @@ def judge_report(
 
 
 def _agreement(ballots: Ballots, settings: Settings) -> Analysis:
-    about = Analysis("judge-agreement", "Agreement of judges", "Do judges agree about the same drafts?")
+    about = Analysis("judge-agreement", "Agreement of judges", "Do judges agree on the same drafts?")
     if not any(draft.votes for draft in ballots.drafts) or len(ballots.judges) < 2:
         return replace(about, missing=_ONE if any(draft.votes for draft in ballots.drafts) else _NONE)
     tables = Agreeing(ballots, settings).tables()
@@ -68,8 +68,9 @@ def _agreement(ballots: Ballots, settings: Settings) -> Analysis:
     return replace(
         about,
         shows=f"All judges together reach {' and '.join(shown)}." if shown else "No item was answered by two judges.",
-        cannot="That judges agree does not make them right: models trained alike err alike. And where one answer "
-        "dominates κ and α are low however often judges agree; AC1 and the share of equal answers stand beside them.",
+        cannot="Whether judges are right: similar models make similar errors, so agreement does not show accuracy. If "
+        "one answer dominates, κ and α are low even when judges mostly agree; compare AC1 and the share of equal "
+        "answers.",
         tables=tuple(tables),
         notes=(small_text(settings),),
     )
@@ -122,7 +123,7 @@ def _panels(ballots: Ballots, added: Sequence[str], before: Ballots | None, sett
 
 
 def _scores(ballots: Ballots, added: Sequence[str], before: Ballots | None, settings: Settings) -> Analysis:
-    about = Analysis("judge-scores", "Judged scores", "How do judged scores change with who judges?")
+    about = Analysis("judge-scores", "Judged scores", "How do judged scores depend on the judge?")
     if all(np.isnan(ballots.values(metric, ballots.judges)).all() for metric in METRICS):
         return replace(about, missing=_NONE)
     panels = _panels(ballots, added, before, settings)
@@ -130,8 +131,8 @@ def _scores(ballots: Ballots, added: Sequence[str], before: Ballots | None, sett
     return replace(
         about,
         shows=" ".join(filter(None, (largest, reversals))),
-        cannot="Which judge is right: that needs people's ratings of the same drafts. A judged score depends on its "
-        "judges; name them wherever it stands.",
+        cannot="Which judge is right: that requires people's ratings of the same drafts. A judged score depends on its "
+        "judges, so name them whenever you report it.",
         tables=(scores, orders) if orders.rows else (scores,),
         notes=(small_text(settings),),
     )
@@ -151,7 +152,7 @@ def _scores_table(panels: _Panels) -> tuple[Table, str]:
             continue
         gaps = [sampling.cells(by_panel - values[at], flag=False) for by_panel in values]
         moved = [gaps[place][group] if place != at else Cell(None) for group, place in rows]
-        label, over = f"moved from {panels.name(at)}", "Mean difference over shared conversations."
+        label, over = f"change from {panels.name(at)}", "Mean difference over shared conversations."
         filled.append(column(f"{metric}_moved", moved, label, "share", over))
         last = {len(panels.labels) - 1} - {at} or set(range(len(panels.labels)))
         usable = [i for i, (_, place) in enumerate(rows) if place in last and moved[i].value is not None]
@@ -161,14 +162,14 @@ def _scores_table(panels: _Panels) -> tuple[Table, str]:
             differences.append(f"{REGISTRY[metric].label} {with_interval(moved[most], sign=True)} ({who})")
     shown = table(
         "scores",
-        "Judged scores by who judges",
+        "Judged scores by judge",
         words("model", [labels[group] for group, _ in rows]),
         words("mode", [modes[group] for group, _ in rows]),
         words("judged_by", [panels.labels[place] for _, place in rows]),
-        counts("conversations", [cell.n for cell in filled[0].cells], "n", "With a value of the draft judge."),
+        counts("conversations", [cell.n for cell in filled[0].cells], "n", "Conversations with a draft judge score."),
         *filled,
-        caption=f"{counted(len(ballots.ids), 'conversation')}; {intervals_text(sampling.settings)}. A difference is "
-        "over the conversations that have a value under both, and is no test.",
+        caption=f"{counted(len(ballots.ids), 'conversation')}; {intervals_text(sampling.settings)}. Differences are "
+        "over the conversations with a value under both and are not tested.",
     )
     if at is None:
         return shown, f"{panels.labels[0]} is the only judge."
@@ -180,23 +181,23 @@ def _orders_table(panels: _Panels) -> tuple[Table, str]:
     rows = list(_orders(panels))
     shown = table(
         "order",
-        "The order of models by who judges",
+        "Ranking of models by judge",
         words("metric"),
         words("mode"),
         words("judged_by"),
         counts("conversations", (), "n", "Conversations that all models have under all judges."),
         words("order", label="best first"),
-        counts("turned", (), "pairs reversed", "Pairs of models in the other order than in the reference."),
-        counts("clearly", (), "significantly", "Of these, those whose interval leaves out 0 both times."),
+        counts("turned", (), "pairs reversed", "Pairs of models whose order is the reverse of the reference."),
+        counts("clearly", (), "significantly", "Reversals whose interval excludes 0 both times."),
         counts("pairs", (), "of pairs", "Pairs of models."),
         rows=rows,
         caption="Means over the conversations that all models of the mode have under all judges. A reversal is "
-        "significant where the interval of the difference leaves out 0 both times, with opposite signs.",
+        "significant if the interval of the difference excludes 0 both times, with opposite signs.",
     )
     compared = [row for row in rows if row[5] is not None]
     turned = [f"{row[0]} by {row[2].partition(':')[0]} ({row[1]})" for row in compared if row[5]]
     if not turned:
-        return shown, "The order of models is the same whoever judges." if compared else ""
+        return shown, "The ranking of models is the same under all judges." if compared else ""
     sure = sum(row[6] for row in compared) or "none"
     return shown, f"The order of models differs for {listed(turned)}; {sure} of the reversals significantly."
 

@@ -65,14 +65,14 @@ def turn_values(has_draft: bool, variants: Collection[str], found: Mapping[str, 
     }
 
 
-_ASKED_FOR = "no draft 0; measured where `score --bertscore` asks for it."
+_ASKED_FOR = "no draft 0; computed only by `score --bertscore`."
 
 CARDS: tuple[Metric, ...] = tuple(
     Metric(
         f"bertscore_{variant}",
         f"Draft BERTScore, {label}",
-        f"How near in meaning the model's own reply is to {against}, as a small language model sees it. Most such "
-        "models put unrelated texts at 0.8 or more, so only differences tell.",
+        f"Similarity in meaning of the model's own reply to {against}, by a small language model. Most such models "
+        "score unrelated texts at 0.8 or more, so compare differences only.",
         f"Largest of the BERTScores of the draft with the three replies; {_ASKED_FOR}"
         if variant == "max"
         else "BERTScore F1 of draft and text: every token with the nearest of the other text, by cosine; no IDF, no "

@@ -104,12 +104,12 @@ _gap = CardMaker(CARDS, level="conversation", low=-1.0, unit="difference", highe
 _LABELS = {
     "om": (
         "Binary OM",
-        "How often the model agrees with the person about what the reply of the original model (OM) did.",
+        "How often the model agrees with the person on what the original model's (OM's) reply did.",
         "observedBehavior yes or no on which em_binary_om_assessment",
     ),
     "hp": (
         "Binary HP",
-        "How often the model knows what the person (HP, human participant) would have wanted the reply to do.",
+        "How often the model correctly predicts what the person (HP, human participant) wanted the reply to do.",
         "preferredBehavior yes or no on which em_binary_human_prediction",
     ),
 }
@@ -123,7 +123,7 @@ for _side, (_label, _, _fields) in _LABELS.items():
 _gap(
     "perspective_gap",
     "Perspective gap",
-    "How much better the model sees what a reply did than what the person would have wanted.",
+    "How much higher the model scores on what a reply did than on what the person wanted.",
     "binary_om_accuracy − binary_hp_accuracy of the conversation.",
     status="alongside",
     group="turn",
@@ -131,7 +131,7 @@ _gap(
 _gap(
     "phrasing_gap",
     "Phrasing gap",
-    "How much the wording of the questions matters: observer's phrasing minus the person's own.",
+    "Effect of the wording of the questions: observer's phrasing minus the person's.",
     "binary_hp_accuracy − binary_hp_accuracy_hp of the conversation.",
     status="diagnostic",
     group="diagnostic",

@@ -72,7 +72,7 @@ _diagnostic = CardMaker(CARDS, status="diagnostic", group="diagnostic", level="c
 _canonical(
     "composite",
     "Composite",
-    "The one overall score of a model: 100 is full agreement with the person who was there.",
+    "Overall score of a model; 100 is full agreement with the person.",
     "100 · (0.24·emotion_tracking + 0.49·evaluation_quality + 0.27·holistic_comprehension); undefined where a "
     "pillar is.",
     high=100.0,
@@ -81,31 +81,31 @@ _canonical(
 _canonical(
     "emotion_tracking",
     "Emotion tracking",
-    "How well the model follows what the person feels from turn to turn.",
+    "How well the model predicts the person's emotions, turn by turn.",
     "mean(emotion_f1, emotion_va).",
 )
 _canonical(
     "evaluation_quality",
     "Evaluation quality",
-    "How well the model sees what a reply does and which reply the person prefers.",
+    "How well the model predicts the person's judgement of each reply and which reply they prefer.",
     "0.5·mean(binary_om_accuracy, binary_hp_accuracy) + 0.5·pairwise_accuracy.",
 )
 _canonical(
     "holistic_comprehension",
     "Holistic comprehension",
-    "How well the model understands the conversation as a whole and how it leaves the person.",
+    "How well the model predicts the person's mood and answers after the conversation.",
     "0.4·(panas_baseline_adjusted + 1)/2 + 0.3·mean(q1_goals, q2_clarity, q3_fit, q3_follow_up) + "
     "0.3·four_branch; the first term is 0.5 where no known PANAS side changed.",
 )
 _diagnostic(
     "turn_level_average",
     "Turn-level average",
-    "Plain average of what is measured turn by turn, as other implementations print it.",
+    "Unweighted mean of the turn-by-turn metrics, as other implementations report it.",
     "mean(emotion_tracking, mean of the two binary accuracies, pairwise_accuracy).",
 )
 _diagnostic(
     "conversation_wide_average",
     "Conversation-wide average",
-    "Plain average of what is measured once per conversation, as other implementations print it.",
+    "Unweighted mean of the conversation-wide metrics, as other implementations report it.",
     "mean(P, mean of the four questions, four_branch), P as in holistic_comprehension.",
 )

@@ -17,7 +17,7 @@ from attunebench.metrics.text import jaccard
 Votes = Mapping[str, Mapping[str, float]]
 YesNoVotes = Mapping[str, Mapping[str, str]]
 DIMENSIONS = {
-    "overall_score": ("overall", "How good the model's own reply is as a whole, as rated by a judge model."),
+    "overall_score": ("overall", "Overall quality of the model's own reply, as rated by a judge model."),
     "emotional_appropriateness": (
         "emotional appropriateness",
         "How well the model's own reply responds to the person's feelings, as rated by a judge model.",
@@ -41,7 +41,7 @@ _diagnostic = CardMaker(CARDS, status="diagnostic", group="draft", level="turn")
 
 @_alongside.of(
     "Draft judge",
-    "How good a judge model finds the model's own reply; it says as much about the judge as about the model.",
+    "Quality of the model's own reply as rated by a judge model. It depends on the judge as much as on the model.",
 )
 def draft_judge(has_draft: bool, votes: Votes) -> float | None:
     """Per judge the mean of its given dimensions (1–7), mean over judges, then (x − 1)/6; no draft 0; undefined without
@@ -77,7 +77,7 @@ def parts(has_draft: bool, votes: Votes) -> dict[str, float | None]:
 
 @_alongside.of(
     "Draft alignment",
-    "How often a judge model sees in the model's own reply what the person would have wanted of a reply.",
+    "How often a judge model finds in the model's own reply what the person wanted a reply to do.",
 )
 def draft_binary_alignment(has_draft: bool, preferred: Mapping[str, str], votes: YesNoVotes) -> float | None:
     """Share of the questions with a yes/no preference on which the judge's yes/no about the draft equals it, over the
@@ -100,7 +100,7 @@ for _variant, (_label, _against) in DRAFT_AGAINST.items():
     _diagnostic(
         f"response_similarity_{_variant}",
         f"Draft similarity, {_label}",
-        f"How many words the model's own reply shares with {_against}.",
+        f"Word overlap of the model's own reply with {_against}.",
         "Largest of the token Jaccards of the draft with the three replies; no draft 0."
         if _variant == "max"
         else "Token Jaccard of draft and text; no draft 0.",
@@ -121,7 +121,7 @@ def response_similarity(draft: Set[str] | None, variants: Mapping[str, Set[str]]
 
 @_diagnostic.of(
     "Draft similarity to the preferred replies",
-    "How many words the model's own reply shares with the replies that the person preferred.",
+    "Word overlap of the model's own reply with the replies that the person preferred.",
     source=OURS,
 )
 def response_preference_alignment(

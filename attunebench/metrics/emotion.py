@@ -37,7 +37,7 @@ def as_tags(pairs: Iterable[tuple[str, float | None]]) -> dict[str, float | None
     return tags
 
 
-@_canonical.of("Emotion F1", "How well the emotions that the model names are the ones the person felt, by exact name.")
+@_canonical.of("Emotion F1", "Overlap of the predicted emotions with those the person felt, by exact name.")
 def emotion_f1(truth: Tags | None, predicted: Tags | None) -> float | None:
     """2·|G∩P| / (|G| + |P|) over item names; both empty 1, exactly one empty 0; not answered 0."""
     if not truth or not predicted:
@@ -47,8 +47,8 @@ def emotion_f1(truth: Tags | None, predicted: Tags | None) -> float | None:
 
 @_canonical.of(
     "Emotion VA",
-    "How close the named emotions come to the felt ones in valence and arousal, with credit for near misses such as "
-    "distressed for upset.",
+    "Similarity of predicted and felt emotions in valence and arousal, with credit for near misses such as distressed "
+    "for upset.",
 )
 def emotion_va(truth: Tags | None, predicted: Tags | None, similarity: Similarity) -> float | None:
     """Best one-to-one matching by total valence-arousal similarity, over max(|G|, |P|); sim = 1 − distance/√2 rounded
@@ -60,7 +60,7 @@ def emotion_va(truth: Tags | None, predicted: Tags | None, similarity: Similarit
     return matched_total(table) / max(len(truth), len(predicted))
 
 
-@_diagnostic.of("Emotion precision", "Of the emotions that the model named, how many the person felt.", source=README)
+@_diagnostic.of("Emotion precision", "Share of the predicted emotions that the person felt.", source=README)
 def emotion_precision(truth: Tags | None, predicted: Tags | None) -> float | None:
     """|G∩P| / |P|; both empty 1, exactly one empty 0; not answered 0."""
     if not truth or not predicted:
@@ -68,7 +68,7 @@ def emotion_precision(truth: Tags | None, predicted: Tags | None) -> float | Non
     return len(truth.keys() & predicted.keys()) / len(predicted)
 
 
-@_diagnostic.of("Emotion recall", "Of the emotions that the person felt, how many the model named.", source=README)
+@_diagnostic.of("Emotion recall", "Share of the felt emotions that the model predicted.", source=README)
 def emotion_recall(truth: Tags | None, predicted: Tags | None) -> float | None:
     """|G∩P| / |G|; both empty 1, exactly one empty 0; not answered 0."""
     if not truth or not predicted:
@@ -79,7 +79,7 @@ def emotion_recall(truth: Tags | None, predicted: Tags | None) -> float | None:
 _diagnostic(
     "emotion_hit_rate",
     "Emotion hit rate",
-    "The recall of emotions under the name that other implementations print.",
+    "Emotion recall, under the name that other implementations use.",
     "As emotion_recall.",
     source=PUBLIC_CODE,
 )
@@ -87,7 +87,7 @@ _diagnostic(
 
 @_diagnostic.of(
     "Emotion VA with intensity",
-    "How close the named emotions come to the felt ones in kind and in strength.",
+    "Similarity of predicted and felt emotions, in kind and intensity.",
     source=PUBLIC_CODE,
 )
 def emotion_va_intensity(truth: Tags | None, predicted: Tags | None, similarity: Similarity) -> float | None:
@@ -110,7 +110,7 @@ def _closeness(one: float | None, other: float | None) -> float:
 
 @_diagnostic.of(
     "Emotion F1 with intensity",
-    "The exact-name score, reduced where the strength of the right emotions is off.",
+    "Emotion F1, reduced by errors in the intensity of correctly predicted emotions.",
     source=PUBLIC_CODE,
 )
 def emotion_f1_intensity(truth: Tags | None, predicted: Tags | None) -> float | None:
@@ -127,7 +127,7 @@ def emotion_f1_intensity(truth: Tags | None, predicted: Tags | None) -> float | 
 
 @_diagnostic.of(
     "Emotion intensity error",
-    "By how many steps of the 1–7 scale the strength of the rightly named emotions is off.",
+    "Mean error in the intensity of correctly predicted emotions, in points of the scale from 1 to 7.",
     group="turn",
     source=PUBLIC_CODE,
     high=INTENSITY_SPAN,
@@ -147,12 +147,12 @@ def emotion_intensity_mae(truth: Tags | None, predicted: Tags | None) -> float |
 
 
 for _of, _label, _meaning in (
-    ("emotion_f1", "Emotion F1", "The exact-name score over only those turns on which the person felt something."),
-    ("emotion_va", "Emotion VA", "The near-miss score over only those turns on which the person felt something."),
+    ("emotion_f1", "Emotion F1", "Emotion F1 over only the turns on which the person tagged an emotion."),
+    ("emotion_va", "Emotion VA", "Emotion VA over only the turns on which the person tagged an emotion."),
     (
         "emotion_hit_rate",
         "Emotion hit rate",
-        "Of the emotions that the person felt, how many the model named, over turns with at least one.",
+        "Emotion hit rate over only the turns on which the person tagged an emotion.",
     ),
 ):
     _diagnostic(f"{_of}_tagged", f"{_label}, tagged turns", _meaning, f"{_of} over the turns whose truth has a tag.")
@@ -160,7 +160,7 @@ for _of, _label, _meaning in (
 
 @_diagnostic.of(
     "False alarms on neutral turns",
-    "How often the model sees an emotion where the person reported none.",
+    "How often the model predicts an emotion where the person tagged none.",
     higher_is_better=False,
 )
 def neutral_false_alarm(truth: Tags | None, predicted: Tags | None) -> float | None:
@@ -170,7 +170,7 @@ def neutral_false_alarm(truth: Tags | None, predicted: Tags | None) -> float | N
 
 @_diagnostic.of(
     "Neutral turns",
-    "How many of the person's turns carry no emotion: a property of the data, the same for every model.",
+    "Share of turns without an emotion: a property of the data, equal for all models.",
     higher_is_better=None,
 )
 def neutral_turn_share(truth: Tags | None) -> float | None:

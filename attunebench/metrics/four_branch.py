@@ -19,7 +19,7 @@ _of_talk = CardMaker(CARDS, level="conversation")
 
 @_of_talk.of(
     "Four Branch",
-    "How close the model comes to the person's own ratings of the replies on the four branches of emotional "
+    "Closeness of the predicted ratings of the replies to the person's, on the four branches of emotional "
     "intelligence.",
     status="canonical",
     group="conversation",
@@ -36,7 +36,7 @@ for _name in NAMES:
     _of_talk(
         f"four_branch_{_name}",
         f"Four Branch, {_name}",
-        f"How close the model comes to the person's own rating of the replies on {_name} emotions.",
+        f"Closeness of the predicted rating of the replies to the person's, on {_name} emotions.",
         "1 − |Δ|/6 of this branch; not answered 0.",
         status="diagnostic",
         group="diagnostic",

@@ -27,7 +27,7 @@ _of_turn = CardMaker(CARDS, group="turn", level="turn")
 
 @_of_turn.of(
     "Pairwise",
-    "How often the model picks the one of two replies that the person preferred.",
+    "How often the model picks the reply, of two, that the person preferred.",
     status="canonical",
     chance=0.5,
     proportion=True,
@@ -51,7 +51,8 @@ def wins(sides: Sides, letters: Letters) -> tuple[int, ...]:
 
 @_of_turn.of(
     "Kendall τ",
-    "Whether the model ranks the three candidate replies as the person did: 1 same order, −1 reversed.",
+    "Agreement between model and person on the ranking of the three candidate replies: 1 is the same order, −1 the "
+    "reverse.",
     status="alongside",
     low=-1.0,
     unit="correlation",

@@ -47,8 +47,8 @@ def baseline_adjusted(pre: float | None, post: float | None, predicted: float | 
 _canonical(
     "panas_baseline_adjusted",
     "PANAS, baseline-adjusted",
-    "How much better the model predicts the person's mood after the conversation than a guess that nothing changed: 0 "
-    "is no better, 1 is perfect.",
+    "How much better the model predicts the person's mood after the conversation than predicting no change: 0 is no "
+    "better, 1 is perfect.",
     "Per side (|post − pre| − |post − predicted|) / |post − pre| clamped to [−1, 1]; undefined where pre or post is "
     "unknown or equal; not answered −1; mean over the defined sides.",
     low=-1.0,
@@ -67,13 +67,13 @@ def nothing_moved(pre: Numbers, post: Numbers) -> bool:
     return bool(known) and all(before == after for before, after in known)
 
 
-@_diagnostic.of("PANAS totals", "How close the predicted positive and negative mood totals come to the person's own.")
+@_diagnostic.of("PANAS totals", "Closeness of the predicted positive and negative mood totals to the person's.")
 def panas_normalized(post: Numbers, predicted: Numbers) -> float | None:
     """1 − mean(|ΔPA|, |ΔNA|)/60 over the sides with truth; a side not answered counts as error 60."""
     return _one_minus_error(post, predicted, TOTAL_SPAN)
 
 
-@_diagnostic.of("PANAS items", "How close the predicted ratings of the twenty feelings come to the person's own.")
+@_diagnostic.of("PANAS items", "Closeness of the predicted ratings of the twenty feelings to the person's.")
 def panas_item_normalized(post: Numbers, predicted: Numbers) -> float | None:
     """1 − (mean |Δ| over the items of the truth)/6; an item not answered counts 6."""
     return _one_minus_error(post, predicted, ITEM_SPAN)
@@ -82,7 +82,7 @@ def panas_item_normalized(post: Numbers, predicted: Numbers) -> float | None:
 _diagnostic(
     "panas_item_baseline_adjusted",
     "PANAS items, baseline-adjusted",
-    "How much better the model predicts the change of each feeling than a guess that nothing changed.",
+    "How much better the model predicts each feeling than predicting no change.",
     "panas_baseline_adjusted per item instead of per side, mean over the items that changed.",
     group="diagnostic",
     low=-1.0,

@@ -23,7 +23,7 @@ _canonical = CardMaker(CARDS, status="canonical", group="conversation", level="c
 _diagnostic = CardMaker(CARDS, status="diagnostic", group="diagnostic", level="conversation", source=OURS)
 
 
-@_canonical.of("Q1 goals", "How well the model knows what the person was looking for in the conversation.")
+@_canonical.of("Q1 goals", "How well the model predicts what the person was looking for in the conversation.")
 def q1_goals(truth: Collection[str] | None, predicted: Collection[str] | None) -> float | None:
     """Selected options in common / options selected by either; both empty 1; not answered 0."""
     if not truth or not predicted:
@@ -32,8 +32,8 @@ def q1_goals(truth: Collection[str] | None, predicted: Collection[str] | None) -
 
 
 for _id, _label, _meaning in (
-    ("q2_clarity", "Q2 clarity", "How often the model knows how clearly the person's feelings came out."),
-    ("q3_fit", "Q3 fit", "How often the model knows how well the replies fitted what the person needed."),
+    ("q2_clarity", "Q2 clarity", "How often the model correctly predicts how clear the person's feelings were."),
+    ("q3_fit", "Q3 fit", "How often the model correctly predicts how well the replies fitted what the person needed."),
 ):
     _definition = "1 if the option is the person's, else 0; not answered 0."
     _canonical(_id, _label, _meaning, _definition, chance=0.25, proportion=True)
@@ -46,7 +46,7 @@ def same_option(truth: str | None, predicted: str | None) -> float | None:
     return float(predicted is not None and normalised(truth) == normalised(predicted))
 
 
-@_canonical.of("Q3 follow-up", "How well the model names what felt off to the person, where something did.")
+@_canonical.of("Q3 follow-up", "How well the model predicts what felt off to the person, if anything did.")
 def q3_follow_up(truth: Sequence[str] | None, predicted: Sequence[str] | None) -> float | None:
     """S / (n_G + n_P − S) with S the best matching of entries by token overlap (equal 1, under 0.3 nothing); both
     empty 1, exactly one empty 0; not answered 0."""
@@ -71,7 +71,7 @@ def entry_similarity(one: str, other: str) -> float:
 
 @_diagnostic.of(
     "Q3 fit distance",
-    "By how many of the four ordered answers the model misjudges how well the replies fitted.",
+    "Distance between predicted and reported fit, in steps of the four ordered answers.",
     high=WORST_FIT_DISTANCE,
     unit="steps",
     higher_is_better=False,
@@ -97,7 +97,7 @@ def _order(options: tuple[str, ...]) -> dict[str, int]:
 _diagnostic(
     "q3_follow_up_asked",
     "Q3 follow-up, where something felt off",
-    "How well the model names what felt off, over only those conversations where something did.",
+    "Q3 follow-up over only the conversations in which something felt off.",
     "q3_follow_up over the conversations whose truth is not empty.",
     group="conversation",
 )
@@ -105,7 +105,7 @@ _diagnostic(
 
 @_diagnostic.of(
     "Q3 follow-up false alarms",
-    "How often the model claims that something felt off where nothing did.",
+    "How often the model predicts that something felt off where nothing did.",
     higher_is_better=False,
     proportion=True,
 )

@@ -37,14 +37,14 @@ _alongside = CardMaker(
 _alongside(
     "answered_rate",
     "Answered",
-    "How much of what was asked the model answered in a readable way; the rest counts as wrong.",
-    "Items answered / items expected, sums over calls; judges and reasoning apart.",
+    "Share of the requested items that the model answered readably; the rest counts as wrong.",
+    "Items answered / items expected, sums over calls; without judges and reasoning.",
     rounds_down=True,
 )
 _alongside(
     "refusal_rate",
     "Refused",
-    "How many of the calls the model or its provider refused to answer.",
+    "Share of calls that the model or its provider refused to answer.",
     "Calls refused / calls made.",
     higher_is_better=False,
 )

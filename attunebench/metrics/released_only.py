@@ -13,7 +13,7 @@ _released = CardMaker(CARDS, status="released", group="released", level="convers
 _released(
     "equal_weight_composite",
     "Equal-weight composite",
-    "The overall score with the same weight for the turns and for the whole conversation.",
+    "Overall score with equal weights for turns and whole conversation.",
     "(turn_level_average + conversation_wide_average)/2 · 100, rounded to two decimals.",
     high=100.0,
     unit="points",
@@ -21,7 +21,7 @@ _released(
 _released(
     "z_score",
     "Composite, z-score",
-    "How many standard deviations the Composite lies above the mean of all models and modes in the scores.",
+    "Number of standard deviations by which the Composite is above the mean of all models and modes in the scores.",
     "(mean Composite − mean of all)/standard deviation of all (n − 1), four decimals; 0 with fewer than two.",
     low=-_UNBOUNDED,
     high=_UNBOUNDED,
@@ -39,7 +39,7 @@ _released(
 _released(
     "hp_perspective_gap_mcc",
     "Phrasing gap, MCC",
-    "How much the wording of the questions matters, by MCC: observer's phrasing minus the person's own.",
+    "Effect of the wording of the questions on MCC: observer's phrasing minus the person's.",
     "MCC of the Binary HP answers of the conversation, observer's phrasing − person's phrasing.",
     low=-2.0,
     high=2.0,
@@ -59,7 +59,7 @@ _released(
 _released(
     "panas_mae",
     "PANAS totals, error",
-    "By how many points the predicted positive and negative totals miss the person's own.",
+    "Mean error of the predicted positive and negative totals, in points.",
     "Mean |Δ| over the two totals, a missing one counting as 40; a side that is missing on both is left out.",
     high=70.0,
     unit="scale points",
@@ -68,19 +68,19 @@ _released(
 _released(
     "panas_normalized_positive",
     "PANAS totals, positive",
-    "How close the predicted positive total comes to the person's own.",
+    "Closeness of the predicted positive total to the person's.",
     "max(0, 1 − |Δ|/60) of this side.",
 )
 _released(
     "panas_normalized_negative",
     "PANAS totals, negative",
-    "How close the predicted negative total comes to the person's own.",
+    "Closeness of the predicted negative total to the person's.",
     "max(0, 1 − |Δ|/60) of this side.",
 )
 _released(
     "panas_item_mae",
     "PANAS items, error",
-    "By how many points the predicted ratings of the single feelings miss the person's own.",
+    "Mean error of the predicted ratings of single feelings, in points.",
     "Mean |Δ| over the items that both have.",
     high=6.0,
     unit="scale points",

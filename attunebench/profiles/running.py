@@ -113,10 +113,10 @@ def score_profiles(
     traits = traits_of(conversations)
     answers, not_scored = _read_predictions(folder, provider, model, traits)
     if unknown := sorted(answers.keys() - {c.conversation_id for c in conversations}):
-        not_scored.append(f"Not scored, no such conversation here: {_some(unknown)}.")
+        not_scored.append(f"Not scored, because the conversation is missing: {_some(unknown)}.")
     told = {trait.label: [w for c in conversations if (w := untold(trait, c.profile)) is not None] for trait in traits}
     unusable = [
-        f"{label}: the words of {counted(len(words), 'conversation')} fit none of the answers "
+        f"{label}: the words of {counted(len(words), 'conversation')} match none of the answers "
         f"({_some(sorted(set(words)))}); they are not scored."
         for label, words in told.items()
         if words
@@ -149,10 +149,12 @@ def _read_predictions(
         elif identity is not None:
             others.add(f"{identity[1]} {identity[2]}")
     if not predictions:
-        there = f"there are those of {listed(sorted(others))}" if others else "it has none at all"
+        there = f"it contains those of {listed(sorted(others))}" if others else "it contains none"
         raise DataError(f"{folder} has no predicted profiles of {provider} {model}; {there}.")
     twice = [
-        f"Not scored, the same prediction twice: {_some(files)}." for files in predictions.values() if len(files) > 1
+        f"Not scored, because the prediction occurs twice: {_some(files)}."
+        for files in predictions.values()
+        if len(files) > 1
     ]
     return {name: next(iter(files.values())) for name, files in predictions.items() if len(files) == 1}, twice
 

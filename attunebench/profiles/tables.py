@@ -25,12 +25,12 @@ from attunebench.statistics.rank_tests import spearman
 
 NAME = "predicted-profiles"
 PRIVACY = (
-    "Privacy: this guesses at the health and the traits of people from how they talk. Wrong guesses harm people, and "
-    "right ones may do so too. Use it to learn what models can infer, on people who agreed to that, and for no "
-    "decision about anybody. Diagnoses are self-reported and the scales are screeners: no value here is a finding."
+    "Privacy: this task infers people's health and traits from what they write. Wrong inferences harm people, and "
+    "correct ones may too. Use it only to study what models can infer, with data of people who consented, and never "
+    "for decisions about anyone. Diagnoses are self-reported and the scales are screeners: no value here is a finding."
 )
 EXPERIMENTAL = "Experimental: prompt, traits and tables may change between versions. The Composite does not use them."
-_N = "conversations whose participant's profile says it"
+_N = "conversations whose participant's profile states it"
 
 
 def tabulate(
@@ -53,24 +53,22 @@ def tabulate(
         sample = f"{counted(n, 'conversation')} of {counted(people, 'participant')}"
         tables = (_accuracy_table(scored.items, chance, sample), _answer_table(scored.items, chance, sample))
         tables += (_scale_table(scored.scales, chance, sample),) if scored.scales else ()
-    coverage = f"{n} of {counted(n_conversations, 'conversation')} have a prediction; the others are left out."
+    coverage = f"{n} of {counted(n_conversations, 'conversation')} have a prediction; the others are not scored."
     return Analysis(
         name=NAME,
         title=f"Predicted profiles: {provider} {model} (experimental)",
-        question="What of a participant's profile can the model predict from the conversation alone?",
+        question="What can the model predict about a participant from the conversation alone?",
         shows=_shows(tables, provider, people, settings),
-        cannot="Whether a trait shows in how somebody talks or in what they happened to talk about; and nothing about "
-        "any one person. The base rate knows how the answers of these participants are distributed, which the model "
-        "does not.",
+        cannot="Whether a prediction comes from how people write or from their topic, and nothing about any one "
+        "person. The base rate uses the distribution of these participants' answers, which the model does not have.",
         tables=tables,
         warnings=(PRIVACY, *([coverage] if n != n_conversations else []), *warnings),
         notes=(
             EXPERIMENTAL,
             *notes,
             *legend(tables),
-            f"No claim is made on fewer than {settings.small} participants: the conversations of one person share a "
-            "profile, so it is people that count. Declining (“cannot tell”) and not answering earn what a wrong answer "
-            "earns.",
+            f"No claim is made on fewer than {settings.small} participants, because all conversations of a person "
+            "share one profile. Declining (“cannot tell”) and not answering count as wrong answers.",
         ),
     )
 
@@ -111,7 +109,7 @@ class _Chance(Sampling):
         return Cell(known(found.value), known(found.low), known(found.high), n=found.n, small=small)
 
     def caption(self, sample: str, over: str) -> str:
-        return f"{sample}. {tested_text(self.settings, over)}. A share of all or of none has Wilson's interval."
+        return f"{sample}. {tested_text(self.settings, over)}. Shares of 0 and 1 have Wilson's interval."
 
 
 def _accuracy_table(items: Sequence[Item], chance: _Chance, sample: str) -> Table:
@@ -126,12 +124,11 @@ def _accuracy_table(items: Sequence[Item], chance: _Chance, sample: str) -> Tabl
         words("item", map(_label, items), "Item"),
         counts("n", (cell.n for cell in accuracy), "n", _N),
         counts("participants", map(chance.count, rights), "people", "their participants"),
-        share("accuracy", accuracy, meaning="share of n that is right"),
+        share("accuracy", accuracy, meaning="share of correct predictions"),
         share("base_rate", chance.means(bases), meaning=others),
-        share("difference", gains, "accuracy − base rate", meaning="what the conversation added"),
-        caption=f"{chance.caption(sample, counted(len(items), 'item'))} The base rate answers with {others}, each "
-        "counted once, and guesses where one participant decides which that is. Thirds are of these "
-        "participants.",
+        share("difference", gains, "accuracy − base rate", meaning="gain from reading the conversation"),
+        caption=f"{chance.caption(sample, counted(len(items), 'item'))} The base rate gives {others}, each counted "
+        "once, and guesses if a single participant decides. Thirds are thirds of these participants.",
     )
 
 
@@ -150,9 +147,14 @@ def _answer_table(items: Sequence[Item], chance: _Chance, sample: str) -> Table:
         share("answered", cells, meaning="share of n with an answer other than “cannot tell”"),
         share("cannot_tell", chance.means(declined, shares=True), meaning="share of n in which the model declined"),
         share("not_answered", chance.means(missing, shares=True), meaning="share of n without a readable answer"),
-        share("right_when_answered", chance.means(right, shares=True), meaning="share of the answered", better=True),
-        caption=f"{sample}. Who declines where it is hard is right more often when answering, so the last column "
-        "compares no models.",
+        share(
+            "right_when_answered",
+            chance.means(right, shares=True),
+            meaning="share of correct predictions among those answered",
+            better=True,
+        ),
+        caption=f"{sample}. A model that declines hard cases is right more often when it answers, so do not compare "
+        "models by the last column.",
     )
 
 
@@ -161,7 +163,7 @@ def _scale_table(scales: Sequence[Scale], chance: _Chance, sample: str) -> Table
     bases = [np.abs(scale.truth - scale.base) for scale in scales]
     means, gains = chance.means(errors), chance.differences("scales", errors, bases)
     points = partial(column, better=False, digits=2)
-    rho = "of prediction and truth over participants"
+    rho = "Spearman's ρ of prediction and truth over participants"
     return table(
         "scales",
         "Scales: error",
@@ -169,11 +171,11 @@ def _scale_table(scales: Sequence[Scale], chance: _Chance, sample: str) -> Table
         counts("n", (mean.n for mean in means), "n", "conversations with a truth and a number predicted"),
         counts("with_truth", (int((~np.isnan(scale.truth)).sum()) for scale in scales), meaning=_N),
         points("error", means, "mean error", meaning="mean absolute error, in points of the scale (2–14)"),
-        points("base_error", chance.means(bases), meaning="that of the other participants' median"),
-        points("difference", gains, "error − base error", meaning="below 0: nearer than the median"),
+        points("base_error", chance.means(bases), meaning="mean absolute error of the other participants' median"),
+        points("difference", gains, "error − base error", meaning="below 0: closer than the median"),
         column("spearman", map(chance.association, scales), "Spearman's ρ", meaning=rho, better=True),
-        caption=f"{chance.caption(sample, counted(len(scales), 'scale'))} Errors are over what was answered alone, and "
-        "the base error over the same conversations. ρ takes the mean prediction for each participant.",
+        caption=f"{chance.caption(sample, counted(len(scales), 'scale'))} Errors cover answered items only, and base "
+        "errors the same conversations. ρ uses each participant's mean prediction.",
     )
 
 
@@ -183,16 +185,16 @@ def _label(item: Item) -> Cell:
 
 def _shows(tables: Sequence[Table], provider: str, people: int, settings: Settings) -> str:
     if not tables:
-        return "No conversation here has a prediction."
+        return "No conversation has a prediction."
     if people < settings.small:
-        return f"{counted(people, 'participant')}: fewer than {settings.small}, so nothing is claimed."
+        return f"{counted(people, 'participant')}: fewer than {settings.small}, too few for a claim."
     gains = [(row[0].value, row[5]) for row in tables[0].rows]
     better = [
         f"{name} {with_interval(gain, sign=True)}"
         for name, gain in gains
         if claimed(gain, settings) and value_of(gain) > 0
     ]
-    baseline = " A built-in baseline is no model; the oracle copies the profiles." if provider == "baseline" else ""
+    baseline = " Built-in baselines are not models; the oracle copies the profiles." if provider == "baseline" else ""
     if better:
         return f"More accurate than the base rate: {listed(better)}.{baseline}"
     return f"None of {len(gains)} items is predicted significantly more accurately than by the base rate.{baseline}"

@@ -37,12 +37,12 @@ def test_planted_difficulty_shows_as_the_conversations_share() -> None:
     assert share.low is not None
     assert share.high is not None
     assert share.low <= expected <= share.high
-    assert "larger between conversations: Pairwise" in analysis.shows
+    assert "conversations account for more on Pairwise" in analysis.shows
 
 
 def test_planted_skill_shows_as_the_models_share() -> None:
     analysis = made("distributions", ranked(), ONLY_PAIRWISE)
-    assert "larger between models: Pairwise" in analysis.shows
+    assert "models account for more on Pairwise" in analysis.shows
 
 
 def test_shares_sum_to_one() -> None:

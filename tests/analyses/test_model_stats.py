@@ -255,7 +255,7 @@ def test_a_model_of_which_nothing_was_scored_is_there_and_says_so() -> None:
     empty["metrics"] = {name: {"mean": None, "n": 0, "se": None, "ci_low": None, "ci_high": None} for name in REGISTRY}
     content["aggregates"].append(empty)
     overview, failed = model_stats(score_table(content), Settings(), ["failed"])
-    assert f"Nothing of it was scored: {COUNT} skipped." == failed.missing
+    assert f"{COUNT} skipped" in (failed.missing or "")
     assert (0, None) == (overview.tables[0].rows[0][2].value, overview.tables[0].rows[0][4].value)
 
 

@@ -114,7 +114,7 @@ def test_few_conversations_make_no_claim() -> None:
 
 
 def test_scores_without_a_base_rate_say_what_is_needed() -> None:
-    assert "score the results again" in made("personalisation", score_table(older(scores()))).missing
+    assert "attune-bench score" in made("personalisation", score_table(older(scores()))).missing
 
 
 def test_a_perfect_base_rate_leaves_no_skill() -> None:

@@ -171,7 +171,7 @@ def test_nothing_that_reads_results_takes_it_for_one(predict: Predict, data: Pat
     found = load_results(folder)
     assert ((), []) == (found.results, found.unreadable)
     assert set(files(folder)) <= set(found.profiles)
-    with pytest.raises(DataError, match="3 predicted profiles, which `attune-bench predict-profile --score-only`"):
+    with pytest.raises(DataError, match="3 predicted profiles but no benchmark results"):
         attunebench.score(folder, data)
 
 
@@ -204,7 +204,7 @@ def test_run_and_predict_share_a_folder_without_taking_each_other_s_results(
 def test_only_the_predictions_of_the_model_are_scored(predict: Predict, data: Path, folder: Path) -> None:
     predict()
     conversations = list(attunebench.load_conversations(data))
-    with pytest.raises(DataError, match="there are those of local fake-model"):
+    with pytest.raises(DataError, match="it contains those of local fake-model"):
         score_profiles(folder, conversations, "local", "other-model")
     with pytest.raises(DataError, match="There is no folder"):
         score_profiles(folder / "nowhere", conversations, "local", "fake-model")

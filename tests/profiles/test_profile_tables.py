@@ -70,7 +70,7 @@ def test_what_is_told_rightly_of_many_people_is_claimed() -> None:
 def test_of_few_people_nothing_is_claimed_however_much_they_talk() -> None:
     """Nineteen people of ten conversations each are nineteen people."""
     analysis = shown(scored(*readable(19, each=10)))
-    assert "19 participants: fewer than 20, so nothing is claimed." == analysis.shows
+    assert "19 participants: fewer than 20, too few for a claim." == analysis.shows
     gain = cell(analysis, "accuracy", "Well-being", "difference")
     assert (True, None, None) == (gain.small, gain.p, gain.p_corrected)
 
@@ -156,7 +156,7 @@ def test_who_is_left_out_is_counted() -> None:
 def test_nobody_predicted_makes_no_table() -> None:
     found = score(talks([{"who_5": 3}]), {}, TRAITS)
     analysis = shown(found, n=1)
-    assert ((), "No conversation here has a prediction.") == (analysis.tables, analysis.shows)
+    assert ((), "No conversation has a prediction.") == (analysis.tables, analysis.shows)
 
 
 def test_profiles_that_say_nothing_give_dashes_and_no_error() -> None:
