@@ -33,10 +33,10 @@ class End(NamedTuple):
 
 
 ENDS = {
-    "": End(0, "", "same predictions and scores, none lost, none asked twice"),
-    "kill": End(-9, "", "same predictions and scores, none lost, none twice but what was under way at a kill"),
-    "interrupt": End(130, "Interrupted", "what was under way is kept (exit 130); then the same, none asked twice"),
-    "no money": End(2, "no money", "stopped at once (exit 2); then the same, none lost, none asked twice"),
+    "": End(0, "", "same predictions and scores, no answer lost, none requested twice"),
+    "kill": End(-9, "", "same predictions and scores, no answer lost, only calls in flight repeated"),
+    "interrupt": End(130, "Interrupted", "calls in flight kept (exit 130); then the same, none requested twice"),
+    "no money": End(2, "no balance", "stopped at once (exit 2); then the same, none lost, none requested twice"),
     "dead call": End(1, "skipped", "its conversation skipped and not scored (exit 1); then the same, none lost"),
 }
 """By event: none; SIGKILL; SIGINT; a server that wants to be paid; one call that is always refused."""
@@ -77,7 +77,7 @@ class Scenario:
     def proves(self) -> str:
         """What holds where nothing is found, in words."""
         if any(family == "for ever" for family, _ in self.faults):
-            return "just these calls' items are not answered, every n is the same"
+            return "only the items of these calls are not answered, every n is the same"
         return ENDS[self.phases[0]].proves
 
     @property
@@ -134,21 +134,21 @@ ONE_KILL = Scenario("one kill", "kill -9 at any point, then the same command", j
 _RARE = (("bare", 0.02), ("slow", 0.02))
 _STORM = (("rate", 0.5), ("rate", 0.3), ("bare", 0.03))
 _SCENARIOS = (
-    Scenario("calm", "nothing; answers in every shape that servers give them", (("odd", 0.9),)),
-    Scenario("limits", "a storm of 429, with and without a time to wait", _STORM),
+    Scenario("calm", "no faults; answers in every format that servers use", (("odd", 0.9),)),
+    Scenario("limits", "many 429, with and without a time to wait", _STORM),
     Scenario("bodies", "errors under status 200, bodies without an answer", (("bodies", 0.5), ("bodies", 0.3))),
     Scenario("statuses", "408, 500, 502, 503, 504, 520, 529", (("statuses", 0.5), ("statuses", 0.3))),
-    Scenario("cuts", "bodies cut, connections reset, broken gzip", (("cut", 0.4), ("cut", 0.2))),
-    Scenario("slow", "answers that drip, stall or never come", (("slow", 0.06),), call_timeout=3.0),
-    Scenario("truncation", "answers cut at the limit of tokens", (("truncated", 0.4),)),
+    Scenario("cuts", "truncated bodies, reset connections, broken gzip", (("cut", 0.4), ("cut", 0.2))),
+    Scenario("slow", "answers that are slow, stall or never arrive", (("slow", 0.06),), call_timeout=3.0),
+    Scenario("truncation", "answers truncated at the token limit", (("truncated", 0.4),)),
     Scenario("nonsense", "prose, broken JSON, empty answers", (("unusable", 0.4), ("unusable", 0.2))),
-    Scenario("stubborn", "some calls are never answered usably", (("for ever", 0.15),)),
-    Scenario("picky", "schema, temperature, max_tokens and system role refused", picky=True, judged=True),
-    Scenario("two at once", "two models run into one folder together", models=2),
-    Scenario("money", "402 in the middle, then topped up", events=("no money",)),
-    Scenario("dead call", "one call refused for ever, then healed", events=("dead call",)),
+    Scenario("stubborn", "some calls never get a usable answer", (("for ever", 0.15),)),
+    Scenario("picky", "schema, temperature, max_tokens and system role rejected", picky=True, judged=True),
+    Scenario("two at once", "two models run into one folder at once", models=2),
+    Scenario("money", "402 during the run, then topped up", events=("no money",)),
+    Scenario("dead call", "one call always rejected, then accepted", events=("dead call",)),
     Scenario("Ctrl-C", "interrupted once, then the same command", judged=True, events=("interrupt",)),
-    Scenario("kills", "kill -9, each time the same command again", judged=True, events=("kill",) * 6),
+    Scenario("kills", "kill -9 several times, each time the same command again", judged=True, events=("kill",) * 6),
     Scenario(
         "everything",
         "all of these faults, and kill -9",

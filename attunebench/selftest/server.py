@@ -1,4 +1,4 @@
-"""A real HTTP server that speaks the chat API of OpenAI-compatible servers and behaves, or misbehaves, as it is told.
+"""An HTTP server with an OpenAI-compatible chat API that answers like a model and injects faults on request.
 In this process: `with FakeServer(script) as server: … server.url`. As a program: `python -m attunebench.selftest.server
 --port 0 --delay 0.25` prints its URL and serves until it is ended."""
 
@@ -214,7 +214,7 @@ def _head(status: int, fields: Mapping[str, str]) -> bytes:
 def main() -> None:
     """The program."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
+    parser.add_argument("--port", type=int, default=0, help="0 for a free port")
     parser.add_argument("--delay", type=float, default=0.0, help="seconds before each answer")
     parser.add_argument("--fail-first", type=int, default=0, metavar="N", help="answer the first N requests with 503")
     options = parser.parse_args()

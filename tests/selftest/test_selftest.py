@@ -56,7 +56,7 @@ def test_the_command_names_the_seed_and_what_is_proven(
     out, err = capsys.readouterr()
     assert (0, "") == (ended.value.code, err)
     assert "seed 3" in out
-    assert "1 of 1 proven." in out
+    assert "1 of 1 passed." in out
 
 
 def test_an_unknown_scenario_is_named_with_those_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:

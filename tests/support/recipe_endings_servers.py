@@ -31,7 +31,7 @@ def no_money(recipe: str) -> Ending:
 
 def another_day(recipe: str, *reads: str) -> Ending:
     """The first request ends the run, which says when to come back."""
-    return Ending(recipe, status=2, results=0, requests=1, reads=("Repeat the command", *reads), unread=("money",))
+    return Ending(recipe, status=2, results=0, requests=1, reads=("Rerun the command", *reads), unread=("no balance",))
 
 
 ENDINGS: tuple[Ending, ...] = (
