@@ -28,8 +28,9 @@ SEED = 0
 _NOTE = "README.txt"
 _MADE = "Made by `attune-bench demo`"
 _WRITTEN = (
-    f"{_MADE}, which overwrites results, scores.json and report.html here when it is run again.\n"
-    "Synthetic conversations and built-in baselines: no human data, and no score that compares with published ones.\n"
+    f"{_MADE}. Running it again overwrites results, scores.json and report.html in this folder.\n"
+    "Synthetic conversations and built-in baselines: no human data, and scores that cannot be compared with published "
+    "ones.\n"
 )
 _METRICS = ("composite", "emotion_va", "pairwise_accuracy")
 _CEILING, _EXAMPLE = "oracle", "lexicon"
@@ -58,7 +59,8 @@ def claim_folder(folder: Path) -> None:
     if (folder.exists() or folder.is_symlink()) and not empty:
         if not (note.is_file() and note.read_text("utf-8", "replace").startswith(_MADE)):
             raise UsageError(
-                f"{folder} was not made by `attune-bench demo`, so it is left as it is; name another with -o."
+                f"{folder} was not created by `attune-bench demo`, so it was not overwritten; name another folder with "
+                "-o."
             )
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -71,8 +73,8 @@ def demo_analysis(scores: Scores, results: Path) -> Analysis:
     return Analysis(
         "demo",
         "AttuneBench demo",
-        "Synthetic conversations (no human data) and built-in baselines (no language model): these scores do not "
-        "compare with published ones.",
+        "Synthetic conversations (no human data) and built-in baselines (no language model): these scores cannot be "
+        "compared with published ones.",
         tables=(_scores_table(scores), _turn_table(results)),
     )
 
@@ -96,8 +98,8 @@ def _scores_table(scores: Scores) -> Table:
         f"Scores of the baselines on {count} conversations",
         words("model", [group["em_model"] for group in groups], "Baseline"),
         *(metric_column(name, column) for name, column in zip(_METRICS, cells, strict=True)),
-        caption=f"{_CEILING} answers from the labels: it is the ceiling and has no rank. [low, high] is the 95 % "
-        f"bootstrap interval, [–] where all values are equal; {count} conversations are too few to claim that one "
+        caption=f"{_CEILING} answers from the labels and shows the ceiling; it is not ranked. [low, high] is the 95 % "
+        f"bootstrap interval, [–] if all values are equal. {count} conversations are too few to claim that one "
         "baseline is better than another.",
         apart=1,
     )

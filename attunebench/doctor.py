@@ -136,9 +136,9 @@ def writable(folder: Path) -> str:
     except OSError as error:
         reason = error.strerror or str(error)
         raise ConfigurationError(
-            f"output folder {folder}: {place} cannot be written to ({reason}); give another folder with --output"
+            f"output folder {folder}: {place} is not writable ({reason}); give another folder with --output"
         ) from None
-    return f"output folder {folder}: can be written"
+    return f"output folder {folder}: writable"
 
 
 @_check
@@ -171,8 +171,8 @@ def server(base_url: str, api_key: str | None = None) -> str | Finding:
         problem = f"not reachable ({fault.message}); is the server running, and are host and port right?"
         if fault.line in ("certificate", "no tls"):
             problem = (
-                f"the TLS connection failed ({fault.message}); is it http:// rather than https://, or does the "
-                "certificate's authority have to be named in SSL_CERT_FILE?"
+                f"the TLS connection failed ({fault.message}); use http:// if the server has no TLS, or set "
+                "SSL_CERT_FILE to its certificate authority"
             )
     else:
         problem = _problem(url, response)
@@ -185,24 +185,24 @@ def _problem(url: str, response: Response) -> str:
     """What speaks against a server that gave this status; "" where nothing does."""
     status = response.status_code
     if status in (401, 403):
-        return f"answers, but refuses the key (status {status}); give the right one with --api-key"
+        return f"answers, but rejects the key (status {status}); give the right one with --api-key"
     if 300 <= status < 400:
         target = address_text(response.headers.get("location", "elsewhere"))
-        return f"redirects to {target}, which is not followed so that no key goes astray; give that address"
+        return f"redirects to {target}; redirects are not followed, to protect the key; give that address"
     if status == 404:
         return f"there is no {url}/models; most servers want /v1 at the end of --base-url"
-    return "" if status == 200 else f"answers with status {status}; the server's log should say why"
+    return "" if status == 200 else f"answers with status {status}; see the server's log"
 
 
 def _models(url: str, response: Response) -> str | Finding:
     try:
         answer: Any = json.loads(response.content)
     except (ValueError, RecursionError):
-        problem = "answers, but not with JSON; is this the API's address and not a web page's?"
+        problem = "answers, but not with JSON; is this the address of the API?"
         raise ConfigurationError(f"{url}: {problem}") from None
     entries = answer.get("data") if isinstance(answer, dict) else answer
     names = [entry.get("id") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
     models = [printable(name, 80) for name in names if isinstance(name, str)]
     if not models:
-        return Finding("note", f"{url}: answers, but names no model")
+        return Finding("note", f"{url}: answers, but lists no models")
     return f"{url}: answers; models: {listed(models, most=11)}"

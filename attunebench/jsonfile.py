@@ -40,7 +40,7 @@ def read_json(path: Path) -> tuple[Any, str]:
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error}).") from None
     if len(data) > MAX_BYTES:
-        raise DataError(f"{path}: larger than {MAX_BYTES // 1024 // 1024} MB, which is no file of this format.")
+        raise DataError(f"{path}: larger than {MAX_BYTES // 1024 // 1024} MB, the largest size that is read.")
     try:
         value = parse_json(data)
     except ValueError as error:
@@ -125,13 +125,13 @@ def _decoder(*, lenient: bool) -> json.JSONDecoder:
 
     def whole(digits: str) -> int | None:
         if len(digits) > _MAX_DIGITS:
-            constant(f"a whole number of {len(digits)} digits", "which measures nothing")
+            constant(f"a whole number of {len(digits)} digits", "which is not a number")
             return None
         return int(digits)
 
     def fraction(digits: str) -> float | None:
         if math.isinf(float(digits)):
-            constant(digits[:_MAX_DIGITS], "which is beyond all numbers that can be computed with")
+            constant(digits[:_MAX_DIGITS], "which is out of range")
             return None
         return float(digits)
 

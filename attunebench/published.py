@@ -19,13 +19,13 @@ BY_SE = "mean ± 1.96 SE"
 """How the interval of a model is made of which the file has aggregates alone."""
 
 _OTHER_FILES = (
-    (frozenset(("results", "configs")), "output of lm-evaluation-harness, which measures something else"),
-    (frozenset(("eval", "plan")), "output of Inspect AI, which measures something else"),
-    (frozenset(("adapter_spec", "request_states")), "output of HELM, which measures something else"),
+    (frozenset(("results", "configs")), "output of another task of lm-evaluation-harness"),
+    (frozenset(("eval", "plan")), "output of another task of Inspect AI"),
+    (frozenset(("adapter_spec", "request_states")), "output of HELM"),
     (frozenset(("turns", "em_model")), "the result of one conversation; `score --results` takes the folder it is in"),
-    (frozenset(("turns",)), "a conversation, from which and from results `attune-bench score` makes scores"),
-    (frozenset(("schema_version", "analyses")), "what another command made of one"),
-    (frozenset(("schema_version", "sections")), "what another command made of one"),
+    (frozenset(("turns",)), "a conversation; `attune-bench score` computes scores from results and conversations"),
+    (frozenset(("schema_version", "analyses")), "the output of another command"),
+    (frozenset(("schema_version", "sections")), "the output of another command"),
 )
 """Keys that a file has together → what it is."""
 
@@ -145,14 +145,14 @@ class _Reader:
     def read(self, where: str, entry: Entry) -> None:
         model = _first(entry, *_MODELS) or _first(self.top, *_MODELS)
         if model is None:
-            raise DataError(f"{self.name}, {where} names no model (em_model); add it or leave the entry out.")
+            raise DataError(f"{self.name}, {where} has no model (em_model); add it or remove the entry.")
         mode = _first(entry, "mode") or _first(self.top, "mode") or "default"
         key = (_first(entry, "provider") or PROVIDER, model, mode)
         means, errors = self._values(where, entry)
         conversation, count = _first(entry, "conversation_id"), entry.get("n_conversations")
         if conversation is not None:
             if (key, conversation) in self.conversations:
-                raise DataError(f"{self.name}, {where}: {model} ({mode}) has {conversation} twice; leave one out.")
+                raise DataError(f"{self.name}, {where}: {model} ({mode}) has {conversation} twice; remove one.")
             self.conversations[key, conversation] = {
                 "conversationId": conversation,
                 **dict(zip(_OF_GROUP, key, strict=True)),
@@ -167,7 +167,7 @@ class _Reader:
             self.aggregates[key] = _aggregate(key, count, _by_se(means, errors, count))
         else:
             raise DataError(
-                f"{self.name}, {where} names no conversationId, and no n_conversations above 0; add one of them."
+                f"{self.name}, {where} has neither a conversationId nor n_conversations above 0; add one of them."
             )
 
     def _values(self, where: str, entry: Entry) -> tuple[dict[str, float], dict[str, float]]:

@@ -66,7 +66,7 @@ class FolderTranscripts:
         self._journal: Journal | None = None
         if results is None or not results.exists():
             why = "no results folder is known" if results is None else f"there is no folder {results}"
-            self._remarks.append(f"The texts that models wrote are not here: {why}; --results DIR names it.")
+            self._remarks.append(f"The models' texts are missing: {why}; give the folder with --results DIR.")
         else:
             # Names in scores are relative to the folder, also where one file was scored alone.
             self._results = results if results.is_dir() else results.parent
@@ -81,7 +81,7 @@ class FolderTranscripts:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What is missing or changed, in sentences. Complete when everything that is wanted was asked for."""
-        lost = f"Result files that are missing, or no longer what was scored: {listed(self._lost, most=4)}."
+        lost = f"Result files that are missing or have changed since they were scored: {listed(self._lost, most=4)}."
         return (*self._remarks, *([lost] if self._lost else []))
 
     def talk(self, conversation_id: str) -> tuple[Turn, ...]:
@@ -121,7 +121,7 @@ class FolderTranscripts:
         try:
             entries = list(self._journal.entries("call_id >= ? AND call_id < ? AND judge IS NULL", bounds))
         except DataError as error:
-            self._remarks.append(f"Raw replies are not shown from here on: {error}")
+            self._remarks.append(f"Further raw replies are missing: {error}")
             self._journal = None
             return ()
         settings: dict[tuple[str, ...], set[str]] = defaultdict(set)
@@ -133,10 +133,10 @@ class FolderTranscripts:
         )
 
     def _load(self, folder: Path | None, sha256: str | None) -> Mapping[str, Conversation]:
-        missing = "The texts of the conversations are not here"
+        missing = "The texts of the conversations are missing"
         if folder is None or not folder.exists():
             why = "no conversations folder is known" if folder is None else f"there is no folder {folder}"
-            self._remarks.append(f"{missing}: {why}; --conversations DIR names it.")
+            self._remarks.append(f"{missing}: {why}; give the folder with --conversations DIR.")
             return {}
         try:
             loaded = load_conversations(folder, skip_invalid=True)
@@ -145,7 +145,7 @@ class FolderTranscripts:
             return {}
         if sha256 is not None and loaded.ground_truth_sha256 != sha256:
             self._remarks.append(
-                f"The conversations in {folder} have changed since they were scored: texts may not fit the labels."
+                f"The conversations in {folder} have changed since they were scored, so texts may not match the labels."
             )
         return loaded.by_id
 

@@ -18,7 +18,7 @@ def endpoint_of(settings: ModelSettings) -> Endpoint | Backend:
     """Whom these settings ask, with no SDK loaded for it; a baseline is its own backend. Raises UsageError (unknown
     provider or baseline, no usable model name, no address) and ConfigurationError."""
     if not settings.model.strip() or any(category(character) in ("Cc", "Cs") for character in settings.model):
-        raise UsageError(f"The model's name {settings.model!a} is empty or holds control characters.")
+        raise UsageError(f"The model's name {settings.model!a} is empty or contains control characters.")
     if settings.client is not None:
         return served_by(settings.client, settings)
     if provider_named(settings.provider).name == "baseline":

@@ -38,7 +38,7 @@ def fault_of_exception(error: Exception) -> Fault:
 _ROWS: tuple[tuple[Line, str | None, str], ...] = (
     ("unreachable", None, "ClientConnectorError ServerFingerprintMismatch ConnectError ConnectionRefusedError gaierror "
      "herror ProxyConnectionError"),
-    ("unreachable", "it could not be made in time", "ConnectionTimeoutError ConnectTimeout PoolTimeout "
+    ("unreachable", "it could not be established in time", "ConnectionTimeoutError ConnectTimeout PoolTimeout "
      "ProxyTimeoutError"),
     ("proxy", None, "ClientHttpProxyError ProxyError"),
     ("connection", None, "ClientConnectionError ClientPayloadError UploadAbortedError ClientError NetworkError OSError "

@@ -160,7 +160,7 @@ def _rejected(fault: Fault) -> bool:
 RULES: tuple[Rule, ...] = (  # read from the top; the last row takes everything
     Rule("proxy", lambda f: f.status == 407 or (f.line == "proxy" and _rejected(f) and f.status not in _RETRIED),
          "stop",
-         "The proxy on the way to {host} refuses the connection ({status}): check the address, user and password in "
+         "The proxy on the way to {host} refused the connection ({status}): check the address, user and password in "
          "HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, or name the host in NO_PROXY."),
     Rule("proxy's trouble", lambda f: f.line == "proxy", "retry",
          "The proxy on the way to {provider} at {host} did not connect{says}", "connect"),
@@ -220,7 +220,7 @@ RULES: tuple[Rule, ...] = (  # read from the top; the last row takes everything
     Rule("limit", lambda f: _says(f, "token limit", 400, 422), "stop",
          "{provider} does not accept this limit of tokens for {model}; give another --max-tokens{says}"),
     Rule("rejected call", lambda f: f.known and _rejected(f), "skip",
-         "{provider} answers other requests to {model} and rejects this one ({status}){says}", doubtful=True),
+         "{provider} answers other requests to {model} but rejects this one ({status}){says}", doubtful=True),
     Rule("rejected", _rejected, "stop", "{provider} rejected the request to {model} ({status}){says}"),
     Rule("timeout", lambda f: f.line == "timeout", "retry", "{provider} at {host} did not answer in time{says}",
          "timeout"),
@@ -229,7 +229,7 @@ RULES: tuple[Rule, ...] = (  # read from the top; the last row takes everything
     Rule("connection", lambda f: f.line == "connection", "retry", "The connection to {provider} at {url} failed{says}",
          "line"),
     Rule("error body", lambda f: f.line == "error body", "retry",
-         "{provider} sent an error in place of an answer{says}"),
+         "{provider} sent an error instead of an answer{says}"),
     Rule("body", lambda _: True, "retry", "{provider} sent no complete answer for {model}{says}", "body"),
 )  # fmt: skip
 
@@ -244,7 +244,7 @@ def error_for(fault: Fault, endpoint: Endpoint) -> AttuneBenchError:
     rule, says = rule_for(fault), fault.message.strip().rstrip(".")
     variables = " or ".join(PROVIDERS[endpoint.provider].key_variables)
     remedy = f"check {variables}, or give --api-key" if variables else "give --api-key"
-    after_the_day = f"when the provider's day has ended, at {wait_in_words(86400.0)} at the latest"
+    after_the_day = f"when the provider's daily limit resets, by {wait_in_words(86400.0)} at the latest"
     if fault.wait is not None and fault.wait > SHORT_WAIT:
         after_the_day = f"after {wait_in_words(fault.wait)}"
     elif fault.metadata.get("violations"):

@@ -110,7 +110,7 @@ def resolve(settings: ModelSettings, environment: Mapping[str, str] | None = Non
     if provider.name == "prime":
         payer = f"team {values['PRIME_TEAM_ID']} pays" if headers else "the personal wallet pays"
     if provider.name == "azure" and not version:
-        raise ConfigurationError("The provider azure needs the version of its API: set OPENAI_API_VERSION.")
+        raise ConfigurationError("The provider azure requires the API version: set OPENAI_API_VERSION.")
     base_url = _base_url(provider, settings, values)
     return Endpoint(provider.name, settings.model, base_url, SecretStr(key), source, headers, payer, version)
 
@@ -136,7 +136,7 @@ def _with_values(settings: ModelSettings, environment: Mapping[str, str] | None)
     environment = os.environ if environment is None else environment
     provider = provider_named(settings.provider)
     if provider.name == "baseline":
-        raise UsageError("The provider baseline is built in and has no address; `attune-bench run` needs none for it.")
+        raise UsageError("The provider baseline is built in and has no address.")
     names = (*provider.key_variables, provider.base_url_variable, *provider.headers.values(), *provider.variables)
     values = {name: environment.get(name) for name in names}
     if provider.name == "prime":
@@ -159,11 +159,11 @@ def _key(provider: Provider, settings: ModelSettings, values: Mapping[str, str])
     source, key = next(((source, key) for source, key in sources.items() if key), ("", ""))
     if not key and provider.key_variables:
         tried = " or ".join(provider.key_variables)
-        file = f" (nor is there one in {_PRIME_CONFIG})" if provider.name == "prime" else ""
+        file = f" (there is none in {_PRIME_CONFIG} either)" if provider.name == "prime" else ""
         raise ConfigurationError(f"No API key for {provider.name}: set {tried}, or give --api-key{file}.")
     if not key.isascii() or any(character.isspace() or not character.isprintable() for character in key):
         raise ConfigurationError(
-            f"The API key from {source} holds a space, line break or non-ASCII character; copy it again."
+            f"The API key from {source} contains a space, line break or non-ASCII character; copy it again."
         )
     return (key, source) if key else (NO_KEY, "none")
 
@@ -177,7 +177,7 @@ def _base_url(provider: Provider, settings: ModelSettings, values: Mapping[str, 
         example = "https://my-resource.openai.azure.com" if azure else "http://localhost:8000/v1"
         raise UsageError(f"The provider {provider.name} needs the server's address: {how}, such as {example}.")
     if any(sign in url for sign in "@?#"):
-        raise ConfigurationError("The base URL holds a user name, a query or a fragment (@, ? or #); use --api-key.")
+        raise ConfigurationError("The base URL contains a user name, a query or a fragment (@, ? or #); use --api-key.")
     try:
         if url.partition("://")[2][:1] in ("", "/") or any(map(str.isspace, url)):
             raise ValueError(url)

@@ -81,7 +81,7 @@ def outcome_of_body(body: Any) -> Reply | Fault:
     reply = read_completion(body)
     if reply is None:
         begins = tidy(json.dumps(body, ensure_ascii=False, default=str)[:_SHOWN])
-        return Fault(line="body", message=f'there was no choice in it; it begins "{begins}"')
+        return Fault(line="body", message=f'it contains no choice; it begins "{begins}"')
     if is_broken(reply.finish_reason):
         return Fault(line="error body", message=f'it broke off (finish reason "{tidy(reply.finish_reason or "")}")')
     return reply

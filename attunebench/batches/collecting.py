@@ -97,7 +97,7 @@ def outcome_of_line(line: Line, row: Row, endpoint: Endpoint) -> Reply | Terms |
     may be sent again unchanged, ConfigurationError where something has to be repaired first)."""
     terms, entry = row.terms, row.entry
     request = _request(entry.kind, entry.max_tokens, entry.ask, entry.parameters)
-    assert line.outcome is not None, "a request is no answer"
+    assert line.outcome is not None, "this is a request, not an answer"
     if not isinstance(line.outcome, Fault):
         headers = kept_headers({"x-request-id": line.request_id}, endpoint) if line.request_id else {}
         reply = without_key(line.outcome, endpoint)

@@ -95,7 +95,7 @@ class BatchExecutor(RunExecutor):
             ids = ", ".join(each.name for each in elsewhere)
             there = printable(elsewhere[0].base_url)
             raise UsageError(
-                f"Batches of an earlier run ({ids}) are in progress at {there}, but this run uses {here}: finish them "
+                f"Batches of an earlier run ({ids}) are in progress at {there}, but this run uses {here}: finish those "
                 f"first with --base-url {there}, or use another results folder."
             )
         self.under_way += before
@@ -245,7 +245,7 @@ class BatchExecutor(RunExecutor):
                 raise ConfigurationError(
                     f"It is unknown whether the service created batch {sent.mark}: {error} Until this is known, "
                     f"nothing is sent again. Look for a batch with the metadata attunebench: {sent.mark} at the "
-                    "provider; if there is none, the same command with --cancel continues without it."
+                    "provider; if there is none, use --cancel to continue without it."
                 ) from error
             found = [each for each in batches if each.mark == sent.mark or each.input_file == sent.file]
             if found:  # this program never requested a second one
@@ -323,7 +323,7 @@ class BatchExecutor(RunExecutor):
             self.under_way.remove(sent)
             self._halt(
                 f"{missing} Nothing is sent again while batch {sent.name} may have answers: rerun the command later. "
-                "If they are lost for good, the same command with --cancel abandons the batch."
+                "If they are permanently lost, abandon the batch with --cancel."
             )
             return
         if missing:
@@ -350,7 +350,7 @@ class BatchExecutor(RunExecutor):
     def _draw_conclusions(self, sent: Submission, collector: Collector, keys: Sequence[str]) -> None:
         """Stop, count misses or continue, by how the batch ended and what its lines say."""
         batch, name = sent.batch, f"Batch {sent.name} ({printable(sent.model)})"
-        assert batch is not None, "it was seen"
+        assert batch is not None, "it was listed"
         if batch.status == "failed":
             problems = "; ".join(batch.problems[:5]) or "the service gives no reason"
             if not batch.full:

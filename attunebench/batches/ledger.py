@@ -101,7 +101,7 @@ class Ledger:
         release = try_lock(self.path.with_name(".attunebench-batches.lock"), PATIENCE)
         if release is None:
             raise DataError(
-                f"{self.path} cannot be written, since another process has locked it for {PATIENCE:.0f} s; repeat the "
+                f"{self.path} cannot be written, since another process has locked it for {PATIENCE:.0f} s; rerun the "
                 "command: sent batches are recorded."
             )
         try:

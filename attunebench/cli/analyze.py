@@ -38,15 +38,16 @@ def analyze(
         list[Path] | None, flag("The same results scored on other labels, for `label-sets`; repeat.", metavar="FILE")
     ] = None,
     save: Annotated[
-        Path | None, flag("Also write each analysis there as JSON, each table as CSV.", metavar="DIR", panel="Output")
+        Path | None,
+        flag("Also write each analysis as JSON and each table as CSV into this folder.", metavar="DIR", panel="Output"),
     ] = None,
     *,
     how: dict[str, Any],
     shown: dict[str, Any],
 ) -> None:
-    """Ask a question of scores: each analysis says what it shows, with n and intervals, and what it cannot show.
+    """Analyse scores. Each analysis answers one question with n and intervals, and states what it cannot show.
 
-    Needs no network and asks no model.
+    Works offline and calls no model.
     """
     from attunebench import analyses
     from attunebench.reports.analyses import files, render_findings
@@ -66,9 +67,7 @@ def analyze(
     else:
         study, others = load_scores(sources), load_each(other_labels or ())
         if any(other.rules != study.rules for other in others):
-            raise UsageError(
-                "The files of --other-labels were scored by other rules; score them with the same --rules."
-            )
+            raise UsageError("The files of --other-labels follow different rules; score them with the same --rules.")
     if settings.mode is not None:
         study.of_mode(settings.mode)
     subject = analyses.Subject(study, settings, others)
@@ -81,7 +80,9 @@ def analyze(
         emit_folder(files(made, rules), save)
     if is_brief(**shown) and "all" in comma_list(names):
         where = " ".join(f"-s {shlex.quote(str(source))}" for source in sources)
-        below = f"Tables of one: attune-bench analyze NAME {where}. Of all: --full, another --format, or --save DIR."
+        below = (
+            f"Tables of one analysis: attune-bench analyze NAME {where}. Of all: --full, another --format, --save DIR."
+        )
         emit(render_findings(made, **look(None), rules=rules, below=(below,)), None)
     else:
         emit_analyses(made, **shown, rules=rules, protect=sources)
@@ -94,7 +95,7 @@ def _chosen(names: tuple[str, ...]) -> tuple[str, ...]:
     if not names or names == ("list",):
         return ()
     if "list" in names:
-        raise UsageError("`list` names the analyses and stands alone.")
+        raise UsageError("`list` lists the analyses and cannot be combined with names.")
     return tuple(ANALYSES) if "all" in names else tuple(dict.fromkeys(entry(name).name for name in names))
 
 

@@ -161,7 +161,7 @@ ModelsOption = Annotated[
 ClusterOption = Annotated[
     Literal["participant"] | None,
     flag(
-        "What is resampled; `participant` keeps a person's conversations together.",
+        "Unit of resampling; `participant` keeps a person's conversations together.",
         "--cluster",
         shown="conversations",
         panel=_STATISTICS,
@@ -170,7 +170,7 @@ ClusterOption = Annotated[
 ResamplesOption = Annotated[
     int,
     flag(
-        "Resamples of bootstrap intervals. Tests draw as many permutations as they need, whatever this says.",
+        "Bootstrap resamples per interval. Does not affect the number of permutations of tests.",
         "--resamples",
         panel=_STATISTICS,
         min=100,
@@ -186,7 +186,7 @@ _ANALYSIS: Mapping[str, tuple[Any, Any]] = {
     ),
     "mode": (Annotated[str | None, flag("Only this mode.", "--mode", metavar="MODE")], None),
     "baselines": (
-        Annotated[bool, flag("Also the built-in baselines, as if they were models.", "--with-baselines")],
+        Annotated[bool, flag("Include the built-in baselines.", "--with-baselines")],
         False,
     ),
     "correction": (
@@ -206,11 +206,11 @@ _ANALYSIS: Mapping[str, tuple[Any, Any]] = {
         0.05,
     ),
     "power": (
-        Annotated[float, flag("Power that minimum detectable effects are for.", panel=_STATISTICS, min=0.5, max=0.999)],
+        Annotated[float, flag("Power for minimum detectable effects.", panel=_STATISTICS, min=0.5, max=0.999)],
         0.8,
     ),
     "resamples": (ResamplesOption, 10_000),
-    "seed": (Annotated[int, flag("Seed of all chance.", panel=_STATISTICS, min=0)], 0),
+    "seed": (Annotated[int, flag("Random seed.", panel=_STATISTICS, min=0)], 0),
 }
 ModesOption = Annotated[
     list[str] | None,
@@ -225,7 +225,7 @@ ModesOption = Annotated[
 CodebookOption = Annotated[
     Path | None,
     flag(
-        "An annotation codebook in place of the one beside the data or our own.",
+        "Annotation codebook to use instead of the data's or the built-in one.",
         "--codebook",
         panel="What is asked",
         rare=True,
@@ -234,17 +234,15 @@ CodebookOption = Annotated[
 DryRunOption = Annotated[
     bool, flag("Count calls, tokens and cost; ask no model.", "--dry-run", panel="Limits and cost")
 ]
-JsonOption = Annotated[bool, flag("Write what comes out as JSON to stdout.", "--json", panel="Output")]
+JsonOption = Annotated[bool, flag("Write the result as JSON to stdout.", "--json", panel="Output")]
 QuietOption = Annotated[bool, flag("Errors and results only.", "--quiet", "-q", panel="Output")]
-SkipInvalidOption = Annotated[
-    bool, flag("Leave out conversations that do not validate.", "--skip-invalid", panel="What is asked")
-]
-FormatOption = Annotated[Format, flag("For people or for programs.", "--format", "-f", panel="Output")]
+SkipInvalidOption = Annotated[bool, flag("Skip invalid conversations.", "--skip-invalid", panel="What is asked")]
+FormatOption = Annotated[Format, flag("Output format.", "--format", "-f", panel="Output")]
 TextOutputOption = Annotated[
-    Path | None, flag("Write to this file, not to the terminal.", "-o", "--output", panel="Output")
+    Path | None, flag("Write to this file instead of the terminal.", "-o", "--output", panel="Output")
 ]
 FullOption = Annotated[
-    bool, flag("Show everything in the terminal: every table, row and column.", "--full", "--all-rows", panel="Output")
+    bool, flag("Show every table, row and column in the terminal.", "--full", "--all-rows", panel="Output")
 ]
 OUTPUT = [
     parameter("format", FormatOption, "terminal"),

@@ -62,7 +62,7 @@ def refuse_further_words(context: typer.Context) -> None:
         try:
             parse_modes(context.args)
         except UsageError as error:
-            where = "stands after PROVIDER, MODEL and CONVERSATIONS and was taken for a mode"
+            where = "follows PROVIDER, MODEL and CONVERSATIONS and was read as a mode"
             raise UsageError(f"{words} {where}. {error}") from None
         raise UsageError(f"Unexpected argument: {words}. Modes are given with --modes.")
 

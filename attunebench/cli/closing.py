@@ -21,7 +21,7 @@ _STOPPED = {
 
 _ENDED = {
     "refused": "refused",
-    "truncated": "cut at the limit of tokens (--max-tokens)",
+    "truncated": "truncated at --max-tokens",
     "incomplete": "answered in part",
     "unreadable": "without a usable answer",
 }
@@ -35,7 +35,7 @@ def closing_lines(summary: RunSummary, settings: RunSettings) -> list[str]:
         lines += [*_taken(summary), *_cost(summary), *_servers(summary)]
     ended = [f"{summary.unanswered[how]:,} {said}" for how, said in _ENDED.items() if how in summary.unanswered]
     if ended:
-        lines.append(f"Calls not answered in full: {', '.join(ended)}.")
+        lines.append(f"Calls without a complete answer: {', '.join(ended)}.")
     if summary.votes_owed:
         lines.append(f"{counted(summary.votes_owed, 'judge vote')} pending; rerun the same command to request them.")
     return lines
@@ -104,7 +104,7 @@ def _taken(summary: RunSummary) -> list[str]:
     lines = [f"{', '.join(parts)}."] if summary.calls else []
     if replayed := spending.replayed:
         count = counted(replayed, "reply", "replies")
-        lines.append(f"{count} came from the journal: paid by an earlier run, not counted in tokens or cost here.")
+        lines.append(f"{count} came from the journal: paid for by an earlier run, not counted here.")
     return lines
 
 

@@ -31,20 +31,18 @@ def collect(
         ),
     ],
     results: ResultsOption = Path("results"),
-    conversations: Annotated[
-        Path | None, flag("Folder of the conversations.", *FOLDER, shown="where the plan found them")
-    ] = None,
+    conversations: Annotated[Path | None, flag("Folder of the conversations.", *FOLDER, shown="as in the plan")] = None,
     codebook: CodebookOption = None,
 ) -> None:
-    """Take the answers to requests that `attune-bench plan` wrote: each goes into the journal of the results folder,
-    then the results that are complete are written. Asks no model.
+    """Collect the responses to requests that `attune-bench plan` wrote: store them in the journal of the results
+    folder and write the results that are complete. Calls no model.
 
-    Files may be partial, cut, or given again: nothing is counted twice. The exit status is 0 when nothing is left to
-    ask and 1 while something is.
+    Files may be partial, truncated or repeated; nothing is counted twice. The exit status is 0 if nothing is left to
+    request, otherwise 1.
     """
     from attunebench import api
 
-    with working("Taking answers …"):
+    with working("Collecting responses …"):
         summary = api.collect(responses, results, conversations=conversations, codebook=codebook)
     for line in _lines(summary, printable(str(results))):
         say(line)
@@ -64,34 +62,34 @@ def _lines(summary: CollectSummary, results: str) -> Iterator[str]:
     if not collected.tags:
         yield from attention
         if not summary.problems and collected.asking < collected.lines:
-            yield f"No line answers a request that was planned into {results}; is it the right folder?"
+            yield f"No line answers a request planned for {results}; is this the right folder?"
         return
     yield f"{counted(summary.written, 'result')} written to {results}, {summary.complete} complete before."
     if gone := sorted(summary.gone):
         named = ", ".join(printable(each, 80) for each in gone[:_NAMED_AT_MOST]) + ", …" * (len(gone) > _NAMED_AT_MOST)
-        what = "that are not among the conversations any more"
-        yield f"Answers are kept and not used: {counted(len(gone), 'conversation')} {what}: {named}."
+        what = "that are no longer among the conversations"
+        yield f"Answers are stored but not used: {counted(len(gone), 'conversation')} {what}: {named}."
     yield from attention
     for left in summary.left:
         yield from _left(left)
     if summary.done and summary.conversations is not None:
         words = ["attune-bench", "score", "--results", results, "--ground-truth", str(summary.conversations)]
-        yield f"Nothing is left to ask. Next: {printable(shlex.join(words), 2000)}"
+        yield f"Nothing is left to request. Next: {printable(shlex.join(words), 2000)}"
 
 
 def _oddities(path: str, of_file: Collected) -> Iterator[str]:
     """What in a file is no answer to a request of this folder."""
     if of_file.asking:
-        what = "is a file of requests, not of answers" if of_file.asking == of_file.lines else "also holds requests"
+        what = "contains requests, not responses" if of_file.asking == of_file.lines else "also contains requests"
         yield f"{path} {what} ({counted(of_file.asking, 'line')})."
     if of_file.unreadable:
-        what = "; it looks like a web page" if of_file.pages else " (cut, or no JSON with a custom_id)"
+        what = "; it looks like a web page" if of_file.pages else " (truncated, or no JSON with a custom_id)"
         yield (
-            f"{path}: {of_file.unreadable:,} of {counted(of_file.lines, 'line')} cannot be read{what}. "
-            "Collect these answers from an intact file first; otherwise their requests are planned, and paid, again."
+            f"{path}: {of_file.unreadable:,} of {counted(of_file.lines, 'line')} cannot be read{what}. Collect these "
+            "responses from an intact file first; otherwise their requests are planned, and paid for, again."
         )
     if of_file.foreign:
-        yield f"{path}: {counted(of_file.foreign, 'line')} answering no request of this folder."
+        yield f"{path}: {counted(of_file.foreign, 'line')} for requests of other folders."
 
 
 def _replies(summary: CollectSummary) -> Iterator[str]:
@@ -112,11 +110,11 @@ def _replies(summary: CollectSummary) -> Iterator[str]:
 
 
 def _errors(collected: Collected) -> Iterator[str]:
-    yield from _reasons("can never be answered, and count as not answered", collected.final)
-    yield from _reasons("brought an error; the requests are planned again", collected.later)
-    yield from _reasons("brought an error that has to be fixed first", collected.stopped)
+    yield from _reasons("cannot be answered and count as not answered", collected.final)
+    yield from _reasons("failed; the requests are planned again", collected.later)
+    yield from _reasons("failed with an error that you have to fix first", collected.stopped)
     if collected.adapted:
-        yield f"{counted(collected.adapted, 'request')} not taken as it was put, and planned without what was refused."
+        yield f"{counted(collected.adapted, 'request')} rejected because of a parameter, and planned again without it."
 
 
 def _reasons(what: str, reasons: Counter[str]) -> Iterator[str]:
@@ -135,6 +133,6 @@ def _left(left: RequestFiles) -> Iterator[str]:
     parts = [f"{counted(count, 'request')} to {printable(model)}" for model, count in sorted(left.requests.items())]
     again = f" ({left.again:,} of them once more)" if left.again else ""
     waiting = [f"{counted(left.waiting, 'judge call')} waiting for drafts"] if left.waiting else []
-    yield f"Left to ask: {', '.join([*parts, *waiting])}{again}."
+    yield f"Left to request: {', '.join([*parts, *waiting])}{again}."
     if left.requests and left.command:
         yield f"Plan them with: {left.command if left.command.isprintable() else printable(left.command, 2000)}"

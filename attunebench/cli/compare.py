@@ -25,18 +25,15 @@ def compare(
     files: ScoresFilesArgument = None,
     scores: ScoresFilesOption = None,
     models: ModelsOption = None,
-    force: Annotated[
-        bool, flag("Compare what is not comparable (other labels, other judges), and say so.", "--force")
-    ] = False,
+    force: Annotated[bool, flag("Compare even if labels or judges differ; the output says so.", "--force")] = False,
     *,
     how: dict[str, Any],
     shown: dict[str, Any],
 ) -> None:
-    """Compare models pair by pair over the conversations that both have: differences with intervals, corrected p,
-    minimum detectable effects, tiers of models that do not differ significantly, and how firm the ranking is; in
-    Composite and pairwise accuracy, unless --metric names others.
+    """Compare models in pairs over the conversations that both have: differences with intervals, corrected p, minimum
+    detectable effects, ranks and tiers. Compares the Composite and pairwise accuracy unless --metric names others.
 
-    Refuses scores on different labels. Needs no network and asks no model.
+    Refuses scores on different labels. Works offline and calls no model.
     """
     from attunebench.comparison import compare as compared
     from attunebench.comparison.screen import on_screen

@@ -18,9 +18,9 @@ def demo(
     ),
     full: Annotated[bool, flag("Print every table of the report.", "--full", "--all")] = False,
 ) -> None:
-    """Run, score and report the built-in baselines on the bundled conversations. Needs no key and no network.
+    """Run, score and report the built-in baselines on the bundled conversations. Requires no key and no network.
 
-    Overwrites only a folder that it has made.
+    Overwrites only folders that it created.
     """
     from attunebench.conversations import demo_folder
     from attunebench.demo import claim_folder, demo_analysis, run_demo
@@ -34,7 +34,7 @@ def demo(
     with working("running and scoring the baselines"):
         scores = run_demo(results)
         write_scores(output / "scores.json", scores)
-    with working("making the page"), FolderTranscripts(demo_folder(), results) as evidence:
+    with working("writing the page"), FolderTranscripts(demo_folder(), results) as evidence:
         emit(render_html(scores, evidence=evidence), page)
     style = look(None)
     if full:
@@ -44,5 +44,5 @@ def demo(
     where, again = shlex.quote(str(output / "scores.json")), f"attune-bench demo --full -o {shlex.quote(str(output))}"
     say(f"\nThe page: {page}; open it in a browser.")
     say(f"All tables: {again}")
-    say(f"What the scores show: attune-bench analyze all -s {where}")
+    say(f"Analyses of the scores: attune-bench analyze all -s {where}")
     say("Evaluate a model: attune-bench run PROVIDER MODEL CONVERSATIONS")

@@ -24,9 +24,9 @@ def doctor(
     output: Annotated[Path, flag("The folder that a run would write into.", "--output", "-o")] = Path("results"),
     as_json: JsonOption = False,
 ) -> None:
-    """Say what is installed, which keys a run would find (never the keys), and whether a server answers.
+    """Check what is installed, which keys a run would find (without showing them), and whether a server answers.
 
-    Sends nothing anywhere, except one GET to --base-url. Exit status 1 if something has to be fixed.
+    Sends nothing except one GET request to --base-url. Exit status 1 if something must be fixed.
     """
     from attunebench.doctor import examine
 
@@ -40,6 +40,6 @@ def doctor(
         typer.echo(folded(f"{_MARKS[finding.state]}  {finding.text}", sys.stdout, " " * 6))
         failed += finding.state == "fail"
     if failed:
-        typer.echo(f"{counted(failed, 'problem')} found; the lines marked FAIL say what to do.")
+        typer.echo(f"{counted(failed, 'problem')} found; see the lines marked FAIL.")
         raise typer.Exit(1)
     typer.echo("No problems found.")

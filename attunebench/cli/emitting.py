@@ -127,14 +127,15 @@ def emit(text: str, output: Path | None, *, protect: Sequence[Path] = ()) -> Non
         typer.echo(text.encode(encoding, "replace").decode(encoding), nl=False)
         return
     if any(source.exists() and output.exists() and output.samefile(source) for source in protect):
-        raise UsageError(f"{output} holds the scores themselves; name another file with -o.")
+        raise UsageError(f"{output} is the scores file itself; name another file with -o.")
     if output.is_dir():
         raise DataError(f"{output} is a folder; name a file with -o.")
     if kind := _data_in(output):
-        raise UsageError(f"{output} is {kind}, so it is left as it is; name another file with -o.")
+        raise UsageError(f"{output} is {kind} and was not overwritten; name another file with -o.")
     if output.name.endswith(".json") and _holds_conversations(output.parent):
         raise UsageError(
-            f"{output} would lie among conversations and be read as one of them; name a file in another folder with -o."
+            f"{output} is in a conversations folder and would be read as a conversation; name a file in another folder "
+            "with -o."
         )
     _write(output, text, "name another file with -o")
 

@@ -44,19 +44,17 @@ def figures(
     only: Annotated[
         list[str] | None, flag("Only this figure; repeat or use commas. `list` names them.", metavar="NAME")
     ] = None,
-    width: Annotated[
-        Literal["single", "double"], flag("One column of a journal's page (89 mm) or two (183 mm).")
-    ] = "double",
-    dpi: Annotated[int, flag("Dots per inch of png.", min=50, max=1200)] = 300,
-    force: Annotated[bool, flag("Draw together what is not comparable (other labels), and say so.", "--force")] = False,
+    width: Annotated[Literal["single", "double"], flag("One journal column (89 mm) or two (183 mm).")] = "double",
+    dpi: Annotated[int, flag("Resolution of PNG files.", min=50, max=1200)] = 300,
+    force: Annotated[bool, flag("Draw even if labels differ; the captions say so.", "--force")] = False,
     *,
     how: dict[str, Any],
 ) -> None:
-    """Draw figures of scores for print: same numbers as `analyze` and `compare`, one colour per model throughout, and
-    captions.md with n, intervals and controls of each.
+    """Draw figures for print from the numbers of `analyze` and `compare`, with one colour per model and captions in
+    captions.md.
 
-    A figure that the scores cannot give is named with the reason. Needs matplotlib: in the checkout, pip install
-    ".[analyses]".
+    Figures that cannot be drawn are listed with the reason. Requires matplotlib: pip install ".[analyses]" in the
+    checkout.
     """
     from attunebench import figures as drawing
     from attunebench.scores.compatibility import warnings_or_refusal
@@ -94,7 +92,7 @@ def figures(
     for one in skipped:
         say(f"{one.name} is not drawn: {clean(one.reason)}")
     if not pictures:
-        raise UsageError("These scores give none of the figures asked for; the reasons stand above.")
+        raise UsageError("None of the requested figures can be drawn from these scores; see the reasons above.")
 
 
 def _listing() -> str:

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from attunebench.selection import Condition, Fields
 
 _TEXTS = {
-    "diagnosis": "Self-reported diagnosis; a part of its name is enough.",
-    "age-range": "Age range, as the data name it.",
+    "diagnosis": "Self-reported diagnosis, by any part of its name.",
+    "age-range": "Age range, as named in the data.",
     "gender": "Gender.",
     "country": "Country.",
     "education": "Highest education.",
-    "participant": "Id of the person.",
+    "participant": "ID of the participant.",
     "topic": "Topic category.",
     "attitude": "Attitude towards the topic.",
-    "om-model": "The original model (OM), with which the person talked.",
-    "mood-change": "How PANAS moved: better, worse, mixed or unchanged.",
+    "om-model": "The original model (OM) that the person talked with.",
+    "mood-change": "Change in PANAS: better, worse, mixed or unchanged.",
 }
 _T = "T score; mild from 55, moderate from 60, severe from 70."
 _NUMBERS = {
-    "turns": "How many messages the person wrote.",
+    "turns": "Number of messages that the person wrote.",
     "who5": "Well-being (WHO-5, 0–25); below 13 is poor.",
     "aq10": "Autistic traits (AQ-10, 0–10); 6 and above is screen-positive.",
     "asrs6": "ADHD traits (ASRS-6); 4 and above of 6, or 14 and above of 24, is screen-positive.",
@@ -108,7 +108,7 @@ class FilterCommand(PanelCommand):
             if flag in REMOVED:
                 value = value or next(iter(args[place + 1 :]), "…")
                 expression = shlex.quote(f"{REMOVED[flag]} {_typed(value)}")
-                raise UsageError(f"{flag} is gone; write --where {expression} in its place.")
+                raise UsageError(f"{flag} was removed; use --where {expression} instead.")
         return list(super().parse_args(ctx, args))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -116,9 +116,9 @@ class FilterCommand(PanelCommand):
         super().format_options(ctx, formatter)
         with formatter.section("Filters"):
             formatter.write_text(
-                "An option repeated means any of its values, different options mean all of them. min and max include "
-                "N, below does not. A conversation of which a value is missing is on neither side and counted. --where "
-                "takes everything else, such as not, or, and further fields; --list-fields shows what the data has."
+                "A repeated option matches any of its values; different options must all match. min and max include N, "
+                "below does not. Conversations with a missing value are on neither side and are counted. Use --where "
+                "for other fields and for not and or; --list-fields lists the fields."
             )
             formatter.write_dl([(usage, meaning) for usage, meaning, _ in filter_rows()])
 

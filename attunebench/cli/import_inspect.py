@@ -21,9 +21,9 @@ def import_inspect(
     logs: Annotated[list[Path], typer.Argument(metavar="LOG", help="Logs (.eval or .json), or folders of them.")],
     output: Annotated[Path, flag("Folder of the result files.", "-o", "--output")] = Path("results"),
 ) -> None:
-    """Make result files of the samples in logs of `inspect eval attunebench/attunebench`. Asks no model.
+    """Write result files from logs of `inspect eval attunebench/attunebench`. Calls no model.
 
-    A result that is there already stays. What a log could not finish is listed as skipped; then the exit status is 1.
+    Existing results are never replaced. Unfinished samples are listed as skipped; the exit status is then 1.
     """
     from attunebench.harness.importing import ForeignLogError, Importing, log_files, read_inspect_log
 
@@ -37,13 +37,13 @@ def import_inspect(
             # In a folder of many logs one of another task is nothing wrong; one that is named should be ours.
             if named:
                 raise
-            say(f"Passed over: {printable(str(error))}")
+            say(f"Skipped: {printable(str(error))}")
             passed_over += not isinstance(error, ForeignLogError)
             continue
         importing = importing or Importing(output)
         passed_over += not taken(importing, source, alone=len(files) == 1)
     if importing is None:
-        raise DataError("There is no log of attunebench among these.")
+        raise DataError("None of these logs is from attunebench.")
     done = importing.close()
     tell(done, output)
     if done.failed or done.unreached or passed_over:
@@ -70,8 +70,8 @@ def tell(done: Importing, output: Path) -> None:
     for name, reason in done.failed.items():
         say(f"No result: {printable(name)}: {printable(reason, 200)}")
     if done.unreached:
-        say(f"{counted(done.unreached, 'sample')} never ended; `inspect eval-retry` asks for what a log lacks.")
-    same = f", {done.same} there before" if done.same else ""
+        say(f"{counted(done.unreached, 'sample')} never finished; `inspect eval-retry` requests the rest.")
+    same = f", {done.same} already there" if done.same else ""
     say(f"{counted(done.written, 'result')} written to {printable(str(output))}{same}; {len(done.failed)} skipped.")
     if done.written or done.same:
         folder = shlex.quote(printable(str(output)))

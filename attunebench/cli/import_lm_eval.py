@@ -17,9 +17,9 @@ def import_lm_eval(
     ],
     output: Annotated[Path, flag("Folder of the result files.", "-o", "--output")] = Path("results"),
 ) -> None:
-    """Make result files of the samples that `lm_eval --log_samples` wrote. Asks no model.
+    """Write result files from logs of `lm_eval --log_samples`. Calls no model.
 
-    A result that is there already stays.
+    Existing results are never replaced.
     """
     from attunebench.harness.importing import Importing, log_files, read_lm_eval_log
 

@@ -31,5 +31,5 @@ def choose_codebook(folder: Path, codebook: Path | None, *, quiet: bool = False)
     if not quiet and book.sha256 != default_codebook().sha256:
         say(f"Codebook: {path}.")
         if book.borrowed:
-            say(f"It lacks {', '.join(book.borrowed)}; these come from the codebook of this package.")
+            say(f"It lacks {', '.join(book.borrowed)}; these come from the built-in codebook.")
     return book

@@ -160,7 +160,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         if debug:
             raise
         text = (
-            f"This is a bug of attune-bench ({type(error).__name__}: {error}); --debug shows where. Nothing was lost."
+            f"This is a bug in attune-bench ({type(error).__name__}: {error}). Use --debug for a traceback. Finished "
+            "results are kept."
         )
         status = _fail(text, 2, debug)
     try:

@@ -44,7 +44,7 @@ def plan(
     provider: Annotated[
         str, typer.Argument(help="openai, openrouter, prime, azure, or local for an engine of your own; as for `run`.")
     ],
-    model: Annotated[str, typer.Argument(help="The model's name where the requests will be answered.")],
+    model: Annotated[str, typer.Argument(help="The engine's name of the model.")],
     conversations: ConversationsArgument = None,
     folder: ConversationsOption = None,
     modes: ModesOption = None,
@@ -53,26 +53,26 @@ def plan(
     dry_run: DryRunOption = False,
     new_only: Annotated[
         bool,
-        flag("Leave out requests that an earlier plan holds and nobody has answered.", "--new-only", panel="Resuming"),
+        flag("Leave out unanswered requests of earlier plans.", "--new-only", panel="Resuming"),
     ] = False,
     output: Annotated[
-        Path, flag("The file of requests; further ones get a number.", "-o", "--output", panel="Output")
+        Path, flag("The request file; further files are numbered.", "-o", "--output", panel="Output")
     ] = Path("requests.jsonl"),
     results: Annotated[
         Path, flag("Folder of the result files and the journal; `run`'s -o.", "--results", "-r", panel="Output")
     ] = Path("results"),
-    max_lines: Annotated[int, flag("Requests in one file.", panel="Output", min=1)] = 50_000,
-    max_bytes: Annotated[int, flag("Bytes of one file.", panel="Output", min=1)] = 200_000_000,
+    max_lines: Annotated[int, flag("Maximum requests per file.", panel="Output", min=1)] = 50_000,
+    max_bytes: Annotated[int, flag("Maximum bytes per file.", panel="Output", min=1)] = 200_000_000,
     quiet: QuietOption = False,
     *,
     em: dict[str, Any],
     judges: dict[str, Any],
     values: dict[str, Any],
 ) -> None:
-    """Write what `run` would ask now into files of requests in OpenAI's batch format, which batch services, vLLM and
-    others answer. Needs no key and sends nothing; `attune-bench collect` takes the answers.
+    """Write the calls of a run as request files in OpenAI's batch format, for batch services, vLLM and other engines.
+    Requires no key and sends nothing; `attune-bench collect` reads the responses.
 
-    Judges and re-prompts come in later rounds: plan again when answers are collected.
+    Judge calls and re-prompts follow in later rounds: plan again after collecting responses.
     """
     from attunebench import api, eventloop
     from attunebench.backends.providers import unsent
@@ -109,12 +109,12 @@ def _lines(summary: PlanSummary, settings: RunSettings, new_only: bool) -> Itera
         path, model = printable(str(each.path)), printable(each.model)
         yield f"{path}: {counted(each.lines, 'request')} to {model}, {each.bytes:,} B."
     if not planned.files:
-        yield "There is nothing to ask." if not summary.asked_before else "There is nothing new to ask."
+        yield "There is nothing to request." if not summary.asked_before else "There is nothing new to request."
     for (tag, when), count in summary.asked_before.items():
-        done = "left out" if new_only else "asked here too"
+        done = "left out" if new_only else "included here"
         yield f"{counted(count, 'request')} of the plan {tag} ({when}) not answered yet: {done}."
     if summary.asked_before and not new_only:
-        yield "Have these answered once only: --new-only leaves out what an engine is still working on."
+        yield "Have each request answered only once: --new-only leaves out those that an engine is still working on."
     yield from (f"Attention: {printable(problem, 2000)}" for problem in summary.problems)
     yield from map(printable, summary.notes)
     if summary.waiting:

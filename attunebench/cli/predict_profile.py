@@ -37,36 +37,33 @@ def predict_profile(
     model: Annotated[
         str,
         typer.Argument(
-            help="The model's name at the provider; of baselines random, majority or oracle (the others answer as "
-            "majority does)."
+            help="The provider's name of the model; baselines: random, majority, oracle (others answer like majority)."
         ),
     ],
     conversations: ConversationsArgument = None,
     folder: ConversationsOption = None,
     skip_invalid: SkipInvalidOption = False,
     dry_run: DryRunOption = False,
-    score_only: Annotated[
-        bool, flag("Ask nobody; score the predictions that are in the folder.", "--score-only")
-    ] = False,
+    score_only: Annotated[bool, flag("Call no model; score the predictions in the folder.", "--score-only")] = False,
     output: Annotated[Path, flag("Folder of the predictions.", "-o", "--output", panel="Output")] = Path("profiles"),
     quiet: QuietOption = False,
     format: FormatOption = "terminal",
     output_scores: Annotated[
-        Path | None, flag("Write the scores to this file, not to the terminal.", metavar="FILE", panel="Output")
+        Path | None, flag("Write the scores to this file instead of the terminal.", metavar="FILE", panel="Output")
     ] = None,
     resamples: ResamplesOption = 10_000,
     *,
     em: dict[str, Any],
     values: dict[str, Any],
 ) -> None:
-    """EXPERIMENTAL. Let a model predict each participant's profile (diagnosis groups, screeners, personality, age,
-    gender, education, English) from the conversation alone, and score it beside base rates.
+    """EXPERIMENTAL: have a model predict each participant's profile (diagnosis groups, screeners, personality, age,
+    gender, education, English) from the conversation alone, and score it against base rates.
 
-    PRIVACY: this guesses at health and traits from how people talk, and wrong guesses harm. It is for research on what
-    models can infer: not for people who did not agree, and for no decision about anybody. Diagnoses are self-reported,
-    scales are screeners. Nothing of it enters the Composite.
+    PRIVACY: this infers health and traits from what people write, and wrong inferences harm. Use it only for research
+    on what models can infer, with data of people who consented, and never for decisions about anyone. Diagnoses are
+    self-reported and scales are screeners. Not part of the Composite.
 
-    The same command again goes on where it stopped; --score-only shows the scores again.
+    Rerun the same command to resume; --score-only shows the scores again.
     """
     from attunebench.cli import running
 

@@ -20,14 +20,14 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 @app.callback()
 def _group() -> None:
-    """Read the prompts as a model gets them."""
+    """Show the prompts that a model receives."""
 
 
-@app.command("show", cls=PanelCommand, short_help="Print one call, to the letter.")
+@app.command("show", cls=PanelCommand, short_help="Print one prompt exactly.")
 def show(
     conversation: Annotated[Path, flag("A conversation file.")],
-    turn: Annotated[int | None, flag("The turn's number, from 1; `post` and `profile` have none.")] = None,
-    call: Annotated[Kind, flag("Which call; `profile` is that of predict-profile.")] = "review",
+    turn: Annotated[int | None, flag("Number of the turn, from 1; not for `post` and `profile`.")] = None,
+    call: Annotated[Kind, flag("The call; `profile` is the call of predict-profile.")] = "review",
     mode: Annotated[str, flag("default, verbose, omniscient or verbose_omniscient.")] = "default",
     panas_strategy: Annotated[PanasStrategy, flag("As for `run`.")] = "absolute",
     judge_scale: Annotated[JudgeScale, flag("As for `run`.")] = "quality",
@@ -44,9 +44,9 @@ def show(
 
     modes = parse_modes(mode)
     if len(modes) != 1:
-        raise UsageError("One mode at a time can be shown.")
+        raise UsageError("Only one mode can be shown at a time.")
     if not conversation.is_file():
-        raise UsageError(f"{conversation} is no conversation file; give one file, such as DIR/conversation_7.json.")
+        raise UsageError(f"{conversation} is not a conversation file; give one file, such as DIR/conversation_7.json.")
     (loaded,) = load_conversations(conversation)
     book = choose_codebook(conversation.parent, codebook)
     text = show_prompt(loaded, turn, call, modes[0], book, panas_strategy=panas_strategy, judge_scale=judge_scale)

@@ -44,8 +44,8 @@ _VALUES = options_of(
     RunSettings,
     without=("price_in", "price_out", "panas_strategy", "shard"),
     help={
-        "replace": "Ask for these judges' votes anew and replace those that are there.",
-        "retry_unanswered": "Ask again for votes that lack something that was asked.",
+        "replace": "Request these judges' votes again and replace existing ones.",
+        "retry_unanswered": "Request incomplete votes again.",
     },
 )
 
@@ -54,7 +54,7 @@ _VALUES = options_of(
 def rejudge(
     results: ResultsOption = Path("results"),
     conversations: RanConversationsOption = None,
-    report_only: Annotated[bool, flag("Ask nobody; show what the existing votes say.", "--report-only")] = False,
+    report_only: Annotated[bool, flag("Call no model; report on the existing votes.", "--report-only")] = False,
     models: Annotated[
         list[str] | None,
         flag(
@@ -82,10 +82,10 @@ def rejudge(
     judges: dict[str, Any],
     values: dict[str, Any],
 ) -> None:
-    """Have other or more judges rate the drafts of existing results, and add their votes to the files.
+    """Have further judges rate the drafts of existing results and add their votes to the files.
 
-    No evaluated model is asked, votes that are there stay, and nothing but the votes changes in a file. The same
-    command again goes on where it stopped. Then tells how judged scores move with who judges, and how far judges agree.
+    Does not call the evaluated model, keeps existing votes, and changes nothing else in a file. Rerun the same
+    command to resume. Reports how judged scores depend on the judge and how far judges agree.
     """
     from attunebench.analyses.base import Settings
     from attunebench.cli.loading import load
@@ -120,7 +120,7 @@ def _settings(results: Path, names: Sequence[str], judges: Mapping[str, Any], va
     from attunebench.runner.rejudge import rejudge_settings
 
     if not names:
-        raise UsageError("No judge is named; give at least one with --judge-model, or ask for the --report-only.")
+        raise UsageError("No judge is named; give at least one with --judge-model, or use --report-only.")
     if judges["judge_provider"] is None:
         raise UsageError(
             "No provider is named for the judge. Give --judge-provider openrouter, openai, prime, azure, local or "
@@ -148,7 +148,7 @@ def _refuse_unknown(names: Sequence[str], ballots: Ballots) -> None:
     """For a report judges that are named count as added to the others: their votes have to be there."""
     if unknown := [name for name in names if name not in ballots.judges]:
         there = ", ".join(map(printable, ballots.judges)) or "nobody"
-        raise UsageError(f"{', '.join(unknown)} has judged nothing here; votes are there of {there}.")
+        raise UsageError(f"{', '.join(unknown)} has no votes here; there are votes of {there}.")
 
 
 def _estimate(settings: RunSettings, loaded: ConversationSet, book: Codebook, narrow: Mapping[str, Any]) -> None:
@@ -195,13 +195,15 @@ def _votes(summary: RejudgeSummary) -> list[str]:
     lines = [f"{counted(summary.added, 'vote')} added."]
     if summary.replaced:
         differ = "none of them says" if not summary.changed else f"{summary.changed} of them say"
-        lines[0] = f"{counted(summary.added, 'vote')} added, {summary.replaced} replaced; {differ} something else now."
+        lines[0] = (
+            f"{counted(summary.added, 'vote')} added, {summary.replaced} replaced; {differ} something different now."
+        )
     if summary.kept:
-        lines.append(f"{counted(summary.kept, 'older vote')} kept: the new answer could not be used.")
+        lines.append(f"{counted(summary.kept, 'older vote')} kept, because the new answer was unusable.")
     if summary.foreign:
         lines.append(
-            f"{counted(summary.foreign, 'result')} also hold votes that were asked with other judge prompts, or with "
-            "unknown ones: where judges differ there, prompts may be the reason."
+            f"{counted(summary.foreign, 'result')} also contain votes from other or unknown judge prompts, which may "
+            "explain differences between judges."
         )
     return lines
 

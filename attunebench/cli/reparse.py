@@ -27,11 +27,11 @@ def reparse(
     codebook: CodebookOption = None,
     skip_invalid: SkipInvalidOption = False,
 ) -> None:
-    """Read the evaluated models' replies in a folder's call journal again with today's reader, and rewrite the results
-    that come out otherwise. Needs no network and asks no model. For judges' replies use rejudge --replace.
+    """Parse the evaluated models' replies in a folder's call journal again with the current parser, and rewrite the
+    results that change. Works offline and calls no model. For judges' replies, use rejudge --replace.
 
-    A result whose replies are not all in the journal, or that was made with other prompts, stays as it is and is
-    named; then the exit status is 1.
+    Results with other prompts or with replies missing from the journal are left unchanged and listed; the exit status
+    is then 1.
     """
     from attunebench import api
     from attunebench.cli.loading import load
@@ -49,7 +49,7 @@ def _tell(summary: ReparseSummary) -> None:
     for model, results in sorted(summary.changed.items()):
         say(f"{printable(model)}: {counted(results, 'result')} rewritten.")
     if summary.votes_dropped:
-        say(f"{counted(summary.votes_dropped, 'vote')} on drafts that read otherwise now went; `run` asks for them.")
+        say(f"{counted(summary.votes_dropped, 'vote')} removed, as their drafts changed; `run` requests them again.")
     rewritten = summary.changed.total()
     read = summary.unchanged + rewritten
     say(
@@ -57,4 +57,4 @@ def _tell(summary: ReparseSummary) -> None:
         f"{len(summary.left)} skipped."
     )
     if rewritten:
-        say("Next: attune-bench score, which takes the answers from the results.")
+        say("Next: attune-bench score")

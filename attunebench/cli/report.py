@@ -36,12 +36,12 @@ def report(
     ] = None,
     scores: ScoresFilesOption = None,
     format: Annotated[
-        Literal["terminal", "markdown", "csv", "json", "html"], flag("For people or for programs.", "--format", "-f")
+        Literal["terminal", "markdown", "csv", "json", "html"], flag("Output format.", "--format", "-f")
     ] = "terminal",
     output: Annotated[
         Path | None,
         flag(
-            "Write to this file, not to the terminal; for html `-` is the terminal.",
+            "Write to this file instead of the terminal; for html `-` is the terminal.",
             "-o",
             "--output",
             shown="report.html for html",
@@ -61,7 +61,7 @@ def report(
     conversations: Annotated[
         Path | None,
         flag(
-            "The conversations folder, for their words.",
+            "The conversations folder, for the messages.",
             "--conversations",
             "-d",
             metavar="DIR",
@@ -70,24 +70,25 @@ def report(
         ),
     ] = None,
     no_texts: Annotated[
-        bool, flag("Labels and answers alone, without anybody's words.", "--no-texts", panel="HTML page")
+        bool, flag("Include labels and answers only, no texts.", "--no-texts", panel="HTML page")
     ] = False,
     by: Annotated[Literal["branch"] | None, flag("Group by the four branches of emotional intelligence.")] = None,
-    show_all: Annotated[bool, flag("Also scores of the drafted replies, and diagnostics.", "--all")] = False,
-    explain: Annotated[str | None, flag("Say what a metric means (or `all`), and stop.", metavar="METRIC")] = None,
+    show_all: Annotated[bool, flag("Also show scores of drafted replies and diagnostics.", "--all")] = False,
+    explain: Annotated[str | None, flag("Explain a metric (or `all`) and exit.", metavar="METRIC")] = None,
     metric: Annotated[
         list[str] | None, flag("Only this metric, by its id; repeat or use commas.", metavar="METRIC")
     ] = None,
     skill_against: Annotated[
         str | None,
         flag(
-            "Also skill: 0 is this baseline, 1 the ceiling; `base-rate` or a built-in baseline in the scores.",
+            "Also show skill: 0 is this baseline, 1 the ceiling; `base-rate` or a built-in baseline in the scores.",
             metavar="BASELINE",
         ),
     ] = None,
     width: Annotated[int | None, flag("Columns of the terminal tables.", min=60)] = None,
 ) -> None:
-    """Show scores: Composite and pillars, turn by turn, conversation-wide; with n, intervals and coverage."""
+    """Show scores with n, intervals and coverage: the Composite, its pillars, turn-by-turn and conversation-wide "
+    "metrics."""
     from attunebench import reports
 
     if explain is not None:
@@ -99,16 +100,15 @@ def report(
     if format == "html":
         if by is not None or show_all or metric or width is not None or skill_against is not None:
             raise UsageError(
-                "A page shows everything: --format html goes without --by, --all, --metric, --skill-against, --width."
+                "The page contains everything: --format html does not take --by, --all, --metric, --skill-against, "
+                "--width."
             )
         if no_texts and (results is not None or conversations is not None):
-            raise UsageError("--no-texts leaves out what --results and --conversations are for; give one or the other.")
+            raise UsageError("--no-texts excludes the texts from --results and --conversations; give one or the other.")
         _page(sources, output or _DEFAULT_PAGE, results, conversations, texts=not no_texts)
         return
     if results is not None or conversations is not None or no_texts:
-        raise UsageError(
-            "--results, --conversations and --no-texts are for --format html; other formats show scores alone."
-        )
+        raise UsageError("--results, --conversations and --no-texts apply only to --format html.")
     built = reports.build_report(
         _read(sources),
         file=str(sources[0]),
@@ -143,18 +143,18 @@ def _page(
     _refuse_foreign(output)
     for folder in (results, conversations):
         if folder is not None and not folder.exists():
-            raise UsageError(f"There is no folder {folder}; leave the option out for a page without its texts.")
+            raise UsageError(f"There is no folder {folder}; omit the option for a page without its texts.")
     scores, file = _read(sources), str(sources[0])
     remarks: tuple[str, ...] = ()
     if texts:
         metadata = scores["metadata"]
         results, conversations = folders_of(metadata, sources[0], results=results, conversations=conversations)
         with FolderTranscripts(conversations, results, sha256=metadata.get("ground_truth_sha256")) as evidence:
-            with working("making the page"):
+            with working("writing the page"):
                 page = render_html(scores, file=file, evidence=evidence)
             remarks = evidence.remarks
     else:
-        with working("making the page"):
+        with working("writing the page"):
             page = render_html(scores, file=file)
     emit(page, None if output == _STDOUT else output, protect=sources)
     for remark in remarks:
@@ -172,4 +172,6 @@ def _refuse_foreign(output: Path) -> None:
     with output.open("rb") as file:
         head = file.read(_HEAD_BYTES)
     if head and _OURS not in head:
-        raise UsageError(f"{output} is there and is no report of ours, so it is left as it is; name another with -o.")
+        raise UsageError(
+            f"{output} exists and was not written by `report`, so it was not overwritten; name another file with -o."
+        )

@@ -51,26 +51,30 @@ class Means(BaseModel):
     model_config = ConfigDict(allow_inf_nan=False)
 
     executor: Literal["here", "ray"] = rare(
-        "here", "Where calls are made: this process, or workers on a Ray cluster (extra `ray`).", "Parallel"
+        "here", "Where calls are made: in this process, or by workers on a Ray cluster (extra `ray`).", "Parallel"
     )
     ray_address: str | None = rare(
         None,
-        "Of the cluster, e.g. auto or 10.0.0.1:6379.",
+        "Address of the Ray cluster, e.g. auto or 10.0.0.1:6379.",
         "Parallel",
         metavar="ADDRESS",
-        shown="RAY_ADDRESS, else a new one on this machine",
+        shown="RAY_ADDRESS, else a new cluster on this machine",
     )
-    workers: int | None = rare(None, "Ray workers.", "Parallel", metavar="N", shown="one a machine, two at least", ge=1)
+    workers: int | None = rare(
+        None, "Ray workers.", "Parallel", metavar="N", shown="one per machine, at least two", ge=1
+    )
     batch: bool = option(
         False,
         "Use the provider's batch service (openai, local): cheaper, done within a day. Rerun to collect.",
         "Batch",
     )
-    cancel: bool = rare(False, "Cancel what is under way, collect what is done of it, send nothing new.", "Batch")
+    cancel: bool = rare(
+        False, "Cancel the batches in progress, collect finished answers and send nothing new.", "Batch"
+    )
     poll_interval: float = rare(60.0, "Seconds between checks of a batch.", "Batch", metavar="S", ge=0)
     batch_discount: float | None = rare(
         None,
-        "The share of the price that a batch saves, such as 0.5.",
+        "Share of the price that batches save, such as 0.5.",
         "Batch",
         metavar="SHARE",
         shown="0.5 of openai's, else 0",
@@ -81,11 +85,11 @@ class Means(BaseModel):
     def check(self, settings: RunSettings, *, alone: bool) -> None:
         """Raises UsageError for options that do not go together; `alone`: no other model is run."""
         if self.executor == "here" and (self.ray_address or self.workers):
-            raise UsageError("--ray-address and --workers belong to --executor ray.")
+            raise UsageError("--ray-address and --workers require --executor ray.")
         if self.batch and (settings.shard or self.executor == "ray"):
-            raise UsageError("--batch hands the whole run to the provider: --shard and --executor do not go with it.")
+            raise UsageError("--batch cannot be combined with --shard or --executor.")
         if not self.batch and (self.cancel or self.batch_discount is not None):
-            raise UsageError("--cancel and --batch-discount belong to --batch.")
+            raise UsageError("--cancel and --batch-discount require --batch.")
         if self.batch and not alone:
             raise UsageError("--batch takes one model at a time: name it before the options, as PROVIDER MODEL.")
         if self.batch:
@@ -103,7 +107,7 @@ def run(
         typer.Argument(
             metavar="MODEL",
             autocompletion=model_names,
-            help="Its name there; baselines: random, majority, no-change, lexicon, oracle.",
+            help="The provider's name of the model; baselines: random, majority, no-change, lexicon, oracle.",
         ),
     ] = None,
     conversations: ConversationsArgument = None,
@@ -125,7 +129,8 @@ def run(
     values: dict[str, Any],
     means: dict[str, Any],
 ) -> None:
-    """Evaluate a model on a folder of conversations, with a result file for each and mode. Rerun to resume."""
+    """Evaluate a model on a folder of conversations and write one result file per conversation and mode. Rerun the "
+    "same command to resume."""
     from attunebench.cli.progress.stream import EventStream
 
     events = EventStream() if json else None
@@ -223,7 +228,7 @@ def _refuse_beside_batches(settings: RunSettings) -> None:
     if sent := Ledger(settings.output).open_for(em.provider, em.model, settings.modes):
         ids = ", ".join(printable(each.id or each.mark) for each in sent)
         raise UsageError(
-            f"Batches of {em.model} are under way for {settings.output} ({ids}): come back to them with --batch, or "
+            f"Batches of {em.model} are in progress for {settings.output} ({ids}): collect them with --batch, or "
             "cancel them first with --batch --cancel."
         )
 
@@ -270,9 +275,9 @@ def _say_what_goes_on(under_way: Iterable[Submission], again: str) -> None:
     from attunebench.cli.progress.batches import described
 
     for batch in under_way:
-        say(folded(f"It goes on at the provider: {described(batch)}."))
+        say(folded(f"In progress at the provider: {described(batch)}."))
     shown = again if again.isprintable() else printable(again, 2000)
-    say(f"Come back with: {shown}")
+    say(f"Resume with: {shown}")
     say(f"Cancel with: {shown} --cancel")
 
 
@@ -285,4 +290,4 @@ def _show_batch_price(by: Means, estimate: Estimate, settings: RunSettings, know
     known = batch_prices(known, settings.em.provider, by.batch_discount)
     cost = estimate.price(known.prices, settings.max_tokens)
     if estimate.calls and cost is not None:
-        typer.echo(f"By batch: about {usd(cost[0])}, {usd(cost[1])} with every reply at its limit ({known.source}).")
+        typer.echo(f"By batch: about {usd(cost[0])}, at most {usd(cost[1])} ({known.source}).")

@@ -34,12 +34,12 @@ else:
 
 MODELS, JUDGES = "models", "judges"
 """The tables of a file: `[[models]]` and `[[judges]]`."""
-_SECRET = "a key has no place in a file; set its variable in the environment or in a .env beside the file, or give --{}"
-_ONE_START = "this is for the command line: --{}"
+_SECRET = "keys are not allowed here; set the variable in the environment or in a .env beside the file, or give --{}"
+_ONE_START = "command line only: --{}"
 _ELSEWHERE = {
     **dict.fromkeys(("api_key", "judge_api_key"), _SECRET),
     **dict.fromkeys(("config", "dry_run", "quiet", "json", "cancel"), _ONE_START),
-    "ray_address": "it says which machines get the keys, so it is for the command line: --{}",
+    "ray_address": "command line only, because it decides which machines get the keys: --{}",
     "folder": "this key is called conversations",
 }
 """Options of `run` that are no keys of a file → why."""

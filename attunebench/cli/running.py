@@ -99,7 +99,7 @@ def _say_in_all(summaries: Sequence[RunSummary], budgets: Sequence[Budget], mode
     done = sum(not (each.stopped or each.skipped or each.unreached) for each in summaries)
     total = Budget()
     total.model, total.judges = (sum((getattr(b, who) for b in budgets), Cost()) for who in ("model", "judges"))
-    say(f"{done} of {models} models done. Cost in all: {words.cost(total) or 'nothing was asked'}.")
+    say(f"{done} of {models} models done. Cost in all: {words.cost(total) or 'nothing was requested'}.")
     calls = sum(each.calls for each in summaries)  # where some were made, the same limit reaches further next time
     if command := next(filter(None, (going_on(replace(each, calls=calls), again) for each in summaries)), ""):
         say(command)

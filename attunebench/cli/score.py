@@ -53,12 +53,13 @@ def score(
         ),
     ] = None,
     bertscore: Annotated[
-        bool, flag("Also compare drafts by BERTScore; needs the extra `bertscore`.", "--bertscore")
+        bool, flag("Also compare drafts by BERTScore; requires the extra `bertscore`.", "--bertscore")
     ] = False,
     bertscore_model: Annotated[
         str | None,
         flag(
-            "Its language model: a name on the Hugging Face hub, fetched once, or a folder. Implies --bertscore.",
+            "BERTScore's language model: a name on the Hugging Face hub, downloaded once, or a folder. Implies "
+            "--bertscore.",
             metavar="NAME|FOLDER",
             shown="roberta-large",
         ),
@@ -66,19 +67,19 @@ def score(
     bertscore_layer: Annotated[
         int | None,
         flag(
-            "The layer to compare at, for a model of which none is published. Implies --bertscore.",
+            "The layer to compare, for models without a published one. Implies --bertscore.",
             shown="the published one",
             min=1,
         ),
     ] = None,
     bertscore_device: Annotated[
-        Literal["cpu", "cuda"] | None, flag("Where it runs. Implies --bertscore.", shown="cpu")
+        Literal["cpu", "cuda"] | None, flag("Device of that model. Implies --bertscore.", shown="cpu")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Score results against the participants' labels. Asks no model, and needs no network but to fetch BERTScore's.
+    """Score results against the participants' labels. Calls no model; only BERTScore's model is downloaded.
 
-    `attune-bench report` shows what it writes.
+    Show the scores with `attune-bench report`.
     """
     from attunebench import api
 
@@ -133,7 +134,7 @@ def _comparing(model: str | None, layer: int | None, device: Literal["cpu", "cud
 
     require_libraries()
     settings = BertScoreSettings(model or DEFAULT_MODEL, layer, device)
-    fetched = "" if Path(settings.model).is_dir() else "; if it is not on this machine, it is fetched once"
+    fetched = "" if Path(settings.model).is_dir() else "; it is downloaded once if it is not on this machine"
     say(f"Loading {printable(settings.model)} for BERTScore{fetched}.")
     return settings
 
@@ -160,25 +161,25 @@ def _tell(scores: Scores) -> int:
     left_out = scores["left_out"]
     if cut := scores["metadata"].get("bertscore", {}).get("texts_cut"):
         read = scores["metadata"]["bertscore"]
-        say(f"BERTScore compared {cut} of {read['texts']} texts by their first {read['max_tokens']} tokens alone.")
+        say(f"BERTScore compared {cut} of {read['texts']} texts by their first {read['max_tokens']} tokens only.")
     if sentence := votes_left_out(scores["metadata"]):
         say(sentence)
     for file in left_out["unreadable"]:
         say(f"Not scored, unreadable: {printable(file['file'])} {printable(file['reason'])}")
     for result in left_out["not_in_ground_truth"]:
-        say(f"Not scored, no such conversation in the ground truth: {printable(result['file'])}")
+        say(f"Not scored, conversation without labels: {printable(result['file'])}")
     for result in left_out["mismatched"]:
         say(f"Not scored, {printable(result['file'])}: {printable(result['reason'])}.")
     for duplicate in left_out["duplicates"]:
-        say(f"Not scored, the same result twice: {printable(' and '.join(duplicate['files']))}")
+        say(f"Not scored, duplicate result: {printable(' and '.join(duplicate['files']))}")
     for invalid in left_out["invalid_conversations"]:
-        say(f"Conversation left out: {printable(invalid['file'])}: {printable('; '.join(invalid['reasons']))}")
+        say(f"Conversation skipped: {printable(invalid['file'])}: {printable('; '.join(invalid['reasons']))}")
     if profiles := left_out.get("profiles"):
-        say(f"Passed over: {len(profiles)} predicted profiles, which are no results of the benchmark.")
+        say(f"Ignored: {len(profiles)} predicted profiles, which are not benchmark results.")
     if outdated := scores["metadata"]["n_outdated"]:
         say(
-            f"{outdated} results were made from an earlier version of their conversation file and do not record its "
-            "texts. If only labels have changed, their scores are correct."
+            f"{outdated} results are from an earlier version of their conversation file and do not record its texts. "
+            "If only labels changed, their scores are correct."
         )
     for group in scores["aggregates"]:
         coverage = group["coverage"]

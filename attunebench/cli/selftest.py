@@ -18,16 +18,14 @@ if TYPE_CHECKING:
 
 
 def selftest(
-    seed: Annotated[int, flag("Decides which call meets which fault; the same faults again.", min=0)] = 0,
-    only: Annotated[
-        list[str] | None, flag("Only these scenarios; several by commas or repeated.", metavar="SCENARIO")
-    ] = None,
+    seed: Annotated[int, flag("Seed that assigns faults to calls.", min=0)] = 0,
+    only: Annotated[list[str] | None, flag("Only these scenarios; repeat or use commas.", metavar="SCENARIO")] = None,
 ) -> None:
-    """Take real runs through rate limits, cut bodies, nonsense, an empty account and kill -9, and prove that nothing
-    comes of it.
+    """Test runs with rate limits, truncated and invalid replies, an empty account and kill -9, and verify that no
+    result changes.
 
-    A server on this machine answers for the model: nothing leaves the machine and nothing is paid. Takes about a
-    minute. Exit status 1 where something is not proven.
+    A local server stands in for the model: nothing leaves this machine and nothing is paid. Takes about a minute.
+    Exit status 1 if a check fails.
     """
     from attunebench.selftest.checks import COMPARED
     from attunebench.selftest.plans import SCENARIOS
@@ -38,16 +36,16 @@ def selftest(
         raise UsageError(f"There is no scenario {unknown[0]!r}; there are {', '.join(SCENARIOS)}.")
     with begun() as (proof, place):
         typer.echo(
-            f"Each time {proof.size} (and a judge's votes), seed {seed}, against a server on this machine. Compared "
-            f"with an undisturbed run: {', '.join(COMPARED)}, and every number of `score` to 1e-12.\n"
+            f"Each scenario runs {proof.size} (and a judge's votes), seed {seed}, against a local server, and is "
+            f"compared with an undisturbed run: {', '.join(COMPARED)}, and every number of `score` to 1e-12.\n"
         )
         proven = 0
         for each in proof.run([(SCENARIOS[name], seed) for name in names]):
             typer.echo("\n".join(_lines(each)))
             proven += not each.problems
-    typer.echo(f"\n{proven} of {len(names)} proven.")
+    typer.echo(f"\n{proven} of {len(names)} passed.")
     if proof.failed:
-        typer.echo(f"The results, journals and scores of what failed are kept in {place}.")
+        typer.echo(f"Results, journals and scores of failed scenarios are in {place}.")
         raise typer.Exit(1)
 
 
@@ -56,7 +54,7 @@ def _lines(trial: Trial) -> Iterator[str]:
     scenario = trial.scenario
     requests = f"{trial.requests}" if scenario.counted else f"{trial.calls}+"
     counts = f"{requests} requests, {trial.faults} faults, {scenario.kills} kills, {trial.seconds:.1f} s"
-    yield f"{'NOT PROVEN' if trial.problems else 'proven':<11}{scenario.name}: {scenario.done} ({counts})"
+    yield f"{'FAILED' if trial.problems else 'passed':<7}{scenario.name}: {scenario.done} ({counts})"
     if trial.problems:
         yield from (f"  {problem}" for problem in first(trial.problems))
     else:

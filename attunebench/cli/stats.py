@@ -33,7 +33,7 @@ _HOW = analysis_options("correction", "cluster", "alpha", "power", "resamples", 
 _QUARTILES = ("quarter", "median", "three_quarters")
 _BEFORE_QUARTILES = f"Median and quartiles: --full, another --format or {_ROOM_FOR_QUARTILES} columns."
 _BEFORE_ROWS = "Best and worst conversations of the other metrics: --full or another --format."
-_BEFORE_MODELS = "Everything about one of them: --model NAME. Everything about all: --full or another --format."
+_BEFORE_MODELS = "Everything about one model: --model NAME. Everything about all: --full or another --format."
 
 
 @with_options(how=_HOW, shown=OUTPUT)
@@ -43,25 +43,23 @@ def stats(
     models: ModelsOption = None,
     results: Annotated[
         Path | None,
-        flag(
-            "The results folder, where it has moved.", "--results", "-r", metavar="DIR", shown="the one that was scored"
-        ),
+        flag("The results folder, if it has moved.", "--results", "-r", metavar="DIR", shown="the one that was scored"),
     ] = None,
     *,
     how: dict[str, Any],
     shown: dict[str, Any],
 ) -> None:
-    """Look up a model: every metric with n, mean, interval and spread, its best and worst conversations with their
-    result files, what was answered, repaired and refused, cost, time and tokens, who served it, with which settings.
+    """Describe one model: every metric with n, mean, interval and spread; best and worst conversations with their
+    result files; rates of answered, repaired and refused calls; cost, time and tokens; providers and settings.
 
-    Needs no network and asks no model.
+    Works offline and calls no model.
     """
 
     from attunebench.analyses.stats import model_stats
     from attunebench.scores.loading import load_scores
 
     if results is not None and not results.exists():
-        raise UsageError(f"There is no folder {results}; name the one that holds the result files.")
+        raise UsageError(f"There is no folder {results}; name the one with the result files.")
     sources, names = scores_and_models(files, scores, models)
     settings, output = analysis_settings(how), shown["output"]
     with working("reading"):
@@ -110,7 +108,7 @@ class _Places:
         """Say which folders lack result files that were named."""
 
         for folder, names in self._gone.items():
-            warn(f"{len(names)} of the result files named are not in {folder}; --results DIR says where they are now.")
+            warn(f"{len(names)} of these result files are not in {folder}; give their folder with --results DIR.")
 
 
 def _first_screen(

@@ -39,11 +39,11 @@ def study_of(file: RunFile, options: Mapping[str, Any], typed: Collection[str]) 
         raise UsageError(f"{file.path}: a model lacks its provider or its name (the keys provider and model).")
     judges = () if "judge_model" in line else file.judges
     if judges and (beside := next((name for name in (*_JUDGE[:2], "judge_model") if values[0][name]), None)):
-        raise UsageError(f"{file.path}: {beside} does not go with [[judges]], which name their own.")
+        raise UsageError(f"{file.path}: {beside} cannot be combined with [[judges]], which set their own.")
     runs = [_settings(file, each, judges, typed) for each in values]
     for one, other in combinations(runs, 2):
         if one.em.provider == other.em.provider and one.em.model == other.em.model and {*one.modes} & {*other.modes}:
-            raise UsageError(f"{file.path}: {one.em.model} ({one.em.provider}) is there twice in the same mode.")
+            raise UsageError(f"{file.path}: {one.em.model} ({one.em.provider}) occurs twice in the same mode.")
     _refuse_stray_keys(file, options, runs)
     return Study(runs, values, judges)
 
@@ -55,8 +55,8 @@ def _refuse_stray_keys(file: RunFile, options: Mapping[str, Any], runs: Sequence
         places = {(each.provider, each.base_url) for each in reached if each.provider != "baseline"}
         if options[name] and len(places) > 1:
             raise UsageError(
-                f"{option_named(name)} is one key for {len(places)} addresses of {file.path}; set the variables of the "
-                "providers, in the environment or in a .env beside the file."
+                f"{option_named(name)} is a single key, but {file.path} has {len(places)} addresses; set the "
+                "providers' variables in the environment or in a .env beside the file."
             )
 
 
@@ -80,7 +80,7 @@ def _settings(
     for provider, each in zip(providers, (em, *reached), strict=True):
         if provider.key_variables and each.base_url and each.base_url not in typed_urls and each.api_key is None:
             raise UsageError(
-                f"{file.path}: base_url: the key of {provider.name} is not sent to an address that stands in a file "
+                f"{file.path}: base_url: the key of {provider.name} is not sent to an address from a file "
                 f"({each.base_url}); give a key with --{'' if each is em else 'judge-'}api-key, or name the provider "
                 "local, which needs none."
             )

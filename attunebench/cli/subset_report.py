@@ -46,32 +46,28 @@ def subset_report(
     models: ModelsOption = None,
     conversations: Annotated[
         Path | None,
-        flag("Folder of the conversations, for what is known of them.", *FOLDER, shown="what the scores hold"),
+        flag("Folder of the conversations, to read facts from it.", *FOLDER, shown="facts in the scores"),
     ] = None,
     where: Annotated[
         list[str] | None,
         flag(
-            'Conversations of which this holds: "who_5 < 13 and not diagnosis contains adhd". Repeat it for '
-            "several that all hold.",
+            'Conversations that match this expression: "who_5 < 13 and not diagnosis contains adhd". Repeat it to '
+            "require several.",
             metavar="EXPR",
         ),
     ] = None,
-    compare: Annotated[
-        bool, flag("Beside the conversations that do not match, with differences.", "--compare")
-    ] = False,
-    list_fields: Annotated[
-        bool, flag("Show what the data has to choose by, with counts, and end.", "--list-fields")
-    ] = False,
+    compare: Annotated[bool, flag("Compare with the other conversations.", "--compare")] = False,
+    list_fields: Annotated[bool, flag("List the available fields with counts and exit.", "--list-fields")] = False,
     skip_invalid: SkipInvalidOption = False,
     *,
     how: dict[str, Any],
     shown: dict[str, Any],
     filters: Mapping[str, Sequence[str] | None],
 ) -> None:
-    """Report scores over the conversations that match: by self-reported facts, topic, scales, mood or answers. With
-    --compare beside the conversations that do not match.
+    """Report scores over conversations selected by self-reported facts, topic, scales, mood or answers. --compare
+    compares them with the rest.
 
-    Needs no network and asks no model.
+    Works offline and calls no model.
     """
     from attunebench.comparison.choosing import chosen_groups
     from attunebench.scores.loading import load_scores
@@ -110,8 +106,8 @@ def _selected(facts: Facts, filters: Mapping[str, Sequence[str]], where: Sequenc
     condition = condition_of(filters, where, fields)
     if compare and condition == EVERYTHING:
         raise UsageError(
-            "--compare needs a subset to compare; give an option such as --diagnosis or --where. --list-fields shows "
-            "what the data has."
+            "--compare requires a subset; give an option such as --diagnosis or --where. --list-fields lists the "
+            "fields."
         )
     selection = choose(fields, condition)
     if not selection.chosen:
@@ -126,14 +122,14 @@ def _nothing(fields: Fields, selection: Selection) -> str:
     condition = selection.condition
     parts = condition.parts if isinstance(condition, Joined) and condition.word == "and" else ()
     counts = [f"{part.text()} ({len(choose(fields, part).chosen)})" for part in parts]
-    alone = f" Alone match: {', '.join(counts)}." if counts else ""
+    alone = f" Matches of each condition alone: {', '.join(counts)}." if counts else ""
     lacking = ", ".join(f"{name} in {count}" for name, count in selection.lacking.items())
-    unknown = f", and of {len(selection.unknown)} it is not known (missing: {lacking})" if lacking else ""
+    unknown = f", and {len(selection.unknown)} have missing values ({lacking})" if lacking else ""
     numbers = {field.name: field.numbers for field in fields_in(condition) if field.numbers}
     ranges = "".join(f" {name} is {min(found):g} to {max(found):g} here." for name, found in numbers.items())
     return (
-        f"No conversation matches: {condition.text()}. {len(selection.others)} do not{unknown}.{alone}{ranges} Leave "
-        "out or widen an option; --list-fields shows what the data has."
+        f"No conversation matches: {condition.text()}. {len(selection.others)} do not{unknown}.{alone}{ranges} Drop or "
+        "widen an option; --list-fields lists the fields."
     )
 
 
@@ -152,5 +148,5 @@ def _listing(facts: Facts, *, brief: bool, filtered: bool) -> Analysis:
     from attunebench.selection.facts import fields_listed
 
     found = fields_listed(fields_of(facts.entries), brief=brief)
-    all_of_them = ("This is of all conversations; filters choose none of them here.",) if filtered else ()
+    all_of_them = ("Fields of all conversations; filters have no effect here.",) if filtered else ()
     return replace(found, warnings=facts.warnings, notes=(*facts.notes, *found.notes, *all_of_them))

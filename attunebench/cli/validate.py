@@ -19,9 +19,10 @@ def validate(
     quiet: Annotated[bool, flag("Errors only, without the warnings.", "--quiet", "-q")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check conversation files: file, place in the JSON and what was expected, for every error. Changes nothing.
+    """Check conversation files. For every error, print the file, the place in the JSON and what was expected. Changes
+    nothing.
 
-    Exit status 1 where there is an error.
+    Exit status 1 if there is an error.
     """
     from attunebench.conversations import validate_folder
 

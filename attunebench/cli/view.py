@@ -49,12 +49,12 @@ def view(
     conversations: Annotated[
         Path | None, flag("Folder of the conversations that were run.  [required]", *FOLDER)
     ] = None,
-    port: Annotated[int, flag("Port on this machine.", shown="a free one", min=0, max=65_535)] = 0,
-    no_browser: Annotated[bool, flag("Print the address, and open no browser.", "--no-browser")] = False,
+    port: Annotated[int, flag("Local port.", shown="a free one", min=0, max=65_535)] = 0,
+    no_browser: Annotated[bool, flag("Print the address without opening a browser.", "--no-browser")] = False,
 ) -> None:
-    """Score results and show their report in the browser. Made anew when results come: reload the page.
+    """Score results and show their report in the browser. Reload the page to include new results.
 
-    Serves this machine alone. Ctrl-C ends it; `report --format html` makes a file of the same page.
+    Serves this machine only; stop it with Ctrl-C. `report --format html` writes the same page to a file.
     """
     page = Page(results, ran_folders(results, conversations))
     with serving(page, port) as address:
@@ -92,7 +92,7 @@ class Page:
             return
         started = time.monotonic()
         try:
-            with working("making the page"):
+            with working("writing the page"):
                 self.content, n_results = self._make()
             say(f"{time.strftime('%H:%M:%S')} {counted(n_results, 'result')} in the report.")
         except (AttuneBenchError, OSError) as error:

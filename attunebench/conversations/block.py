@@ -55,7 +55,7 @@ class Notes:
 
     def no_truth(self, path: str, what: str = "no value") -> None:
         """The warning that a label is missing and counts in no denominator."""
-        self.warn(path, f"{what}, so there is no truth for it", "no truth")
+        self.warn(path, f"{what}, so it has no label", "no truth")
 
 
 def shown(value: Any) -> str:

@@ -214,7 +214,7 @@ def _warnings(files: Sequence[_File]) -> tuple[Issue, ...]:
     for variant, n in (on_a + on_b).items():
         most, letter = max((on_a[variant], "A"), (on_b[variant], "B"))
         if most > LETTER_LIMIT * n:
-            sentence = f"'{variant}' is {letter} in {most} of its {n} comparisons; the letter gives the variant away"
+            sentence = f"'{variant}' is {letter} in {most} of its {n} comparisons; the letter reveals the variant"
             warnings.append(Issue("", "", sentence, "letters"))
     return tuple(warnings)
 

@@ -103,11 +103,11 @@ def _total(block: Block, name: str, items: Mapping[str, float]) -> float | None:
     known = [items[item.lower()] for item in side if item.lower() in items]
     if len(known) == len(side):
         if stated is not None and abs(stated - sum(known)) > 1e-6:
-            sentence = f"the file says {stated:g}, its items sum to {sum(known):g}; the items count"
+            sentence = f"the file states {stated:g}, but its items sum to {sum(known):g}; the items are used"
             block.notes.warn(path, sentence, "total")
         return sum(known)
     if known and stated is not None:
-        block.notes.warn(path, f"only {len(known)} of the ten items are known, so the file's total counts", "total")
+        block.notes.warn(path, f"only {len(known)} of the ten items are known, so the file's total is used", "total")
     if block.raw.get(name) is None:
         block.notes.no_truth(path, "neither all ten items nor a total")
     return stated
@@ -146,5 +146,5 @@ def _follow_up(block: Block, q3: str | None) -> tuple[str, ...] | None:
         return () if positive else None
     texts = block.checked(kinds.TEXTS, path, value) or ()
     if texts and positive:
-        block.notes.warn(path, "this is filled in although q3_modelFit is positive")
+        block.notes.warn(path, "this is filled in, but q3_modelFit is positive")
     return texts

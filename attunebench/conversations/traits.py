@@ -164,7 +164,7 @@ def traits_of(conversations: Iterable[Conversation]) -> tuple[Trait, ...]:
 def asrs_note(conversations: Iterable[Conversation]) -> tuple[str, ...]:
     """How the ASRS-6 of these data is read, in a sentence; nothing where they have none."""
     scores = _asrs_scores(conversations)
-    return (f"ASRS-6 is read as {asrs_text(asrs_division(scores))}.",) if scores else ()
+    return (f"ASRS-6 is taken as {asrs_text(asrs_division(scores))}.",) if scores else ()
 
 
 def _asrs_scores(conversations: Iterable[Conversation]) -> list[float]:

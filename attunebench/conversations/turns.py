@@ -49,7 +49,7 @@ def read_turns(top: Block) -> tuple[Turn, ...]:
         turns.append(_turn(block, number or 0))
     ordered = sorted(turns, key=lambda turn: turn.number)
     if ordered != turns:
-        top.notes.warn(path, "the turns are not in the order of their numbers; the numbers count")
+        top.notes.warn(path, "the turns are not in the order of their numbers; the numbers are used")
     return tuple(ordered)
 
 
@@ -97,7 +97,7 @@ def _tags(block: Block) -> tuple[tuple[Tag, ...] | None, tuple[Tag, ...]]:
             continue
         tag = Tag(emotion=emotion, intensity=intensity, **entry.extras(Tag))
         if emotion in tags:
-            block.notes.warn(entry.at("emotion"), f"{emotion} occurs twice in this turn; the higher intensity counts")
+            block.notes.warn(entry.at("emotion"), f"{emotion} occurs twice in this turn; the higher intensity is used")
             lower, tag = sorted((tag, tags[emotion]), key=lambda one: one.intensity or 0)
             repeated.append(lower)
         tags[emotion] = tag
@@ -136,7 +136,7 @@ def _judgement(block: Block) -> BinaryJudgement | None:
 def _comparisons(labels: Block) -> tuple[Comparison, ...]:
     given = labels.value(kinds.LIST, "pairwiseComparisons") or []
     if len(given) != USUAL_COMPARISONS:
-        sentence = f"{len(given)} comparisons, usual are {USUAL_COMPARISONS}"
+        sentence = f"{len(given)} comparisons instead of the usual {USUAL_COMPARISONS}"
         labels.notes.warn(labels.at("pairwiseComparisons"), sentence, "count")
     read = (_entry(labels, "pairwiseComparisons", index, entry, _comparison) for index, entry in enumerate(given))
     return tuple(comparison for comparison in read if comparison is not None)

@@ -59,7 +59,7 @@ def unpack(path: Path, label: str, folder: Path) -> dict[PurePosixPath, Path]:
     """Unpack the conversations and papers of a zip, tar or tar.gz into numbered files of `folder`, by their names.
 
     `label` names the archive in errors. Raises DataError: not an archive; damaged, encrypted or larger than the bounds;
-    or with an entry that is a link, a device, or named so that it could lie outside its folder.
+    or with an entry that is a link, a device, or named so that it could be written outside its folder.
     """
     files: dict[PurePosixPath, Path] = {}
     try:
@@ -76,7 +76,7 @@ def unpack(path: Path, label: str, folder: Path) -> dict[PurePosixPath, Path]:
             raise  # of the disk, not of the archive
         raise DataError(
             f"{label} cannot be used: {printable(str(error), 200) or type(error).__name__}. Nothing was unpacked. "
-            "Fetch it again, or unpack it yourself where you trust it, and give the folder with --from."
+            "Download it again, or, if you trust it, unpack it yourself and give the folder with --from."
         ) from None
     return files
 
@@ -104,7 +104,7 @@ def _members(path: Path) -> Iterator[_Member]:
         for name, size, content in members:
             key = PurePosixPath(name).as_posix().casefold()
             if len(name) > _LONGEST_NAME or _UNSAFE_NAME.match(name):
-                raise ValueError(f"the entry '{name[:80]}' could lie outside its folder")
+                raise ValueError(f"the entry '{name[:80]}' could be written outside its folder")
             if key in seen:
                 raise ValueError(f"it has '{name}' twice, letter case aside")
             seen.add(key)
@@ -112,7 +112,9 @@ def _members(path: Path) -> Iterator[_Member]:
             if len(seen) > MOST_ENTRIES:
                 raise ValueError(f"it has more than {MOST_ENTRIES:,} files")
             if unpacked > limit:
-                raise ValueError(f"it would unpack to more than {megabytes(limit)}, far more than its size allows")
+                raise ValueError(
+                    f"it would unpack to more than {megabytes(limit)}, far more than plausible for its size"
+                )
             yield name, size, content
 
 
@@ -126,7 +128,7 @@ def _zip_members(file: io.BufferedReader) -> Iterator[_Member]:
                 raise ValueError("it is encrypted")
             # The other methods may ask for any amount of memory.
             if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise ValueError(f"'{info.filename}' is packed in a way that is not read here")
+                raise ValueError(f"'{info.filename}' uses an unsupported compression")
             if not info.filename.endswith("/"):
                 # `filename` is cut at a NUL already.
                 yield info.orig_filename, info.file_size, archive.open(info)
@@ -172,5 +174,5 @@ def _kind_of(start: bytes) -> str:
     if text.startswith(b"<"):
         return "a web page; give the address behind its download button"
     if text.startswith(b"version https://git-lfs"):
-        return "a pointer of Git LFS; fetch the file with `git lfs pull`"
+        return "a Git LFS pointer; fetch the file with `git lfs pull`"
     return "neither a zip nor a tar (.tar, .tar.gz)"

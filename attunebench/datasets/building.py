@@ -50,8 +50,8 @@ def workspace(target: Path) -> Iterator[Path]:
             yield Path(folder)
     except OSError as error:
         raise DataError(
-            f"{target} cannot be written ({error.strerror or error}): make room, or name another folder with --to. "
-            "Nothing was left half done."
+            f"{target} cannot be written ({error.strerror or error}): free some space, or name another folder with "
+            "--to. Nothing was changed."
         ) from None
 
 
@@ -66,15 +66,15 @@ def check_target(target: Path, *, replace: bool, sources: Iterable[Path] = ()) -
     for source in sources:
         if source.resolve() in (place, *place.parents):
             raise UsageError(
-                f"{target} is or lies below {source}, and a folder is read with all that is below it: both would be "
-                "one set. Name another folder with --to."
+                f"{target} is inside {source}, and folders are read with their subfolders, so both would be one set. "
+                "Name another folder with --to."
             )
     if not os.path.lexists(target):
         return
     if not replace:
-        raise UsageError(f"{target} is there already; --replace puts the new data in its place, --to names another.")
+        raise UsageError(f"{target} already exists; replace it with --replace, or name another folder with --to.")
     if target.is_symlink() or not target.is_dir():
-        raise DataError(f"{target} is a link or a file and is not replaced; name a folder with --to.")
+        raise DataError(f"{target} is a link or a file and cannot be replaced; name a folder with --to.")
     ours = (MANIFEST_NAME, *_LITTER)
     foreign = sorted(
         path.name
@@ -87,7 +87,9 @@ def check_target(target: Path, *, replace: bool, sources: Iterable[Path] = ()) -
             "delete them; move them away, or name another folder with --to."
         )
     if place in (Path.cwd(), *Path.cwd().parents):
-        raise UsageError(f"You are in {target}, which is to be replaced; leave it, or name another folder with --to.")
+        raise UsageError(
+            f"The current folder is {target}, which --replace would delete; leave it, or name another one with --to."
+        )
 
 
 def build(
@@ -102,7 +104,7 @@ def build(
         with source.open("rb") as given, (folder / file).open("xb") as copy:
             if given.read(len(_LFS)) == _LFS:
                 raise DataError(
-                    f"{file} is a pointer of Git LFS and not the file; clone the repository, `git lfs pull`, and give "
+                    f"{file} is a Git LFS pointer instead of the file; clone the repository, `git lfs pull`, and give "
                     "the folder with --from."
                 )
             given.seek(0)

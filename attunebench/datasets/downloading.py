@@ -44,7 +44,7 @@ def download(url: str, path: Path, progress: Progress) -> None:
         # The last two are of a proxy in the environment that cannot be used.
         reason = printable(str(error), 200).rstrip(".") or type(error).__name__
         raise DataError(
-            f"{address_text(url)} cannot be downloaded: {reason}. Repeat the command later, or download it by other "
+            f"{address_text(url)} cannot be downloaded: {reason}. Rerun the command later, or download it by other "
             "means and give the file with --from."
         ) from None
 
@@ -67,7 +67,7 @@ def _receive(client: httpx2.Client, url: str, path: Path, progress: Progress) ->
             done += len(piece)
             if max(done, total or 0) > MOST_ARCHIVE_BYTES:
                 raise DataError(
-                    f"{address_text(url)} is larger than {megabytes(MOST_ARCHIVE_BYTES)}; check what it is."
+                    f"{address_text(url)} is larger than {megabytes(MOST_ARCHIVE_BYTES)}; check the address."
                 )
             file.write(piece)
             progress("Downloading", done, total)

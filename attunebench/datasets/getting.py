@@ -98,7 +98,7 @@ def get(
 def subsets_named(name: str) -> dict[str, frozenset[int]]:
     """Published name → numbers of the subset called `name`, or of each for `all`; UsageError for another name."""
     if name.strip().lower() == DEMO.lower():
-        raise UsageError(f"{DEMO} comes with the package and need not be fetched: {demo_folder()}")
+        raise UsageError(f"{DEMO} comes with the package:  {demo_folder()}")
     return dict(published_subsets() if name.strip().lower() == ALL else [subset_called(name)])
 
 
@@ -121,8 +121,8 @@ def choose(files: Files, subset: str, numbers: frozenset[int]) -> tuple[dict[str
         for other in others:
             if not filecmp.cmp(files[first], files[other], shallow=False):
                 raise DataError(
-                    f"{printable(f'{first} and {other}')} differ, and only one of them can belong to {subset}; give "
-                    "the folder of the right one with --from."
+                    f"{printable(f'{first} and {other}')} differ, but only one can belong to {subset}; give the folder "
+                    "of the right one with --from."
                 )
         chosen[subset_file_name(number)] = files[first]
         above |= set(first.parents)
@@ -155,7 +155,7 @@ def _checksum(sha256: str | None, origin: Path | str) -> str | None:
     if not re.fullmatch(r"[0-9a-f]{64}", digits):
         raise UsageError("A SHA-256 has 64 hexadecimal digits; check the value of --sha256.")
     if isinstance(origin, Path) and origin.is_dir():
-        raise UsageError("--sha256 is of an archive, and --from names a folder; leave one of them out.")
+        raise UsageError("--sha256 requires an archive, but --from names a folder.")
     return digits
 
 
@@ -193,8 +193,8 @@ def _files(origin: Path | str, work: Path, expected: str | None, progress: Progr
                 digest.update(piece)
         if digest.hexdigest() != expected:
             raise DataError(
-                f"{label} has the SHA-256 {digest.hexdigest()} and not {expected}: another file, or one damaged on its "
-                "way. Nothing was unpacked."
+                f"{label} has the SHA-256 {digest.hexdigest()}, not {expected}: a different file, or damaged in "
+                "transit. Nothing was unpacked."
             )
     progress("Unpacking.", 0, None)
     unpacked = work / "unpacked"
@@ -223,7 +223,7 @@ def cut(
     for number, files in wanted.items():
         if len(files) > 1:
             raise DataError(
-                f"Number {number} is that of {len(files)} files in {source} ({' and '.join(files[:3])}); "
+                f"Number {number} occurs in {len(files)} files in {source} ({' and '.join(files[:3])}); "
                 "give the one folder to cut from."
             )
     missing = sorted(set(numbers) - wanted.keys())

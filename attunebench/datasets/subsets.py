@@ -94,15 +94,15 @@ def outside_text(numbers: Iterable[int]) -> str:
     subsets = published_subsets()
     largest = next(iter(subsets))
     outside = {n: name for name, known in subsets.items() for n in set(numbers) & (known - subsets[largest])}
-    return "".join(f" Number {number} is in {name} and outside {largest}." for number, name in sorted(outside.items()))
+    return "".join(f" Number {number} is in {name} but not in {largest}." for number, name in sorted(outside.items()))
 
 
 def lacking_text(source: str, numbers: Collection[int], missing: Collection[int]) -> str:
     """Which of the wanted numbers a source does not have, and what to do."""
     return (
         f"{source} lacks {len(missing)} of the {len(set(numbers))} conversations (conversation_<number>.json): "
-        f"{spans(missing)}.{outside_text(missing)} Nothing was written; --partial takes the others, --from names "
-        "another source."
+        f"{spans(missing)}.{outside_text(missing)} Nothing was written; use --partial to copy the others, or name "
+        "another source with --from."
     )
 
 
@@ -126,8 +126,8 @@ def parse_spans(text: str) -> frozenset[int]:
             raise UsageError(f"'{part}' is neither a file number nor a range; write them as 1-20,33.")
         first, last = int(ends[1]), int(ends[2] or ends[1])
         if last - first + len(numbers) >= _MOST_NUMBERS:
-            raise UsageError(f"'{text}' names over {_MOST_NUMBERS:,} file numbers; write a smaller range.")
+            raise UsageError(f"'{text}' has more than {_MOST_NUMBERS:,} file numbers; write a smaller range.")
         numbers.update(range(first, last + 1))
     if not numbers:
-        raise UsageError("--numbers holds no file number; write them as 1-20,33.")
+        raise UsageError("--numbers has no file number; write them as 1-20,33.")
     return frozenset(numbers)

@@ -139,7 +139,7 @@ def read_manifest(path: Path) -> Manifest:
         if manifest.ground_truth_sha256 == _truth_sha256(manifest.files):
             return manifest
     raise DataError(
-        f"{path} is damaged: its digest does not fit the files that it names. Delete it and write a new one with "
+        f"{path} is damaged: its digest does not match the files that it lists. Delete it and write a new one with "
         "`attune-bench data verify DIR --write-manifest`, or restore it."
     )
 
@@ -231,8 +231,8 @@ def _subset_text(match: Match | None, misnamed: list[str], *, asked: bool) -> st
     ]
     if not any(parts):
         return (
-            f"The file numbers are exactly those of {match.subset}; contents are not compared with what was published."
+            f"The file numbers are exactly those of {match.subset}; contents were not compared with the published ones."
         )
-    how = "These are not the files of" if asked else "Not a published subset; the nearest is"
+    how = "These files differ from" if asked else "Not a published subset; the nearest is"
     outside = outside_text((*match.missing, *match.extra))
     return f"{how} {match.subset}: {', '.join(filter(None, parts))}.{outside}"

@@ -26,7 +26,7 @@ from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.runner.work import BENCHMARK
 
 STORE = "attunebench"  # under this key the store of an Inspect sample holds its `result`, a result file's content
-EXAMPLES = "written for demonstration: no human data, and no score is comparable with published ones"
+EXAMPLES = "written for demonstration: no human data, and scores cannot be compared with published ones"
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,6 @@ def _category_map(codebook: Codebook, groups: Sequence[Group], block: str) -> Se
     mapped = ", ".join(f"{name.replace('_', ' ')} → {branch or 'no branch'}" for name, branch in pairs)
     return Section(
         f"{BLOCKS[block]} by question category (the codebook's map)",
-        f"All n judgements of a category counted together. {mapped}. {_PRAGMATIC}",
+        f"All n judgements of a category, pooled. {mapped}. {_PRAGMATIC}",
         tuple(row for name in categories for row in pooled_rows(groups, block, _STATISTICS, category=name)),
     )

@@ -70,7 +70,9 @@ def build_report(
     elif study is None:
         require_shape(scores, file)
     if not scores["aggregates"]:
-        raise DataError("The scores hold no aggregates, so there is nothing to report; run `attune-bench score` again.")
+        raise DataError(
+            "The scores contain no aggregates, so there is nothing to report. Run `attune-bench score` again."
+        )
     groups, references, metadata = read_groups(scores), read_references(scores), scores["metadata"]
     rules = rules_of(metadata)
     cards = cards_of(rules)
@@ -139,7 +141,7 @@ def _pooled(groups: Sequence[Group], show_all: bool) -> Section:
     rows = [row for block in blocks for row in pooled_rows(groups, block, statistics)]
     return Section(
         "Turn by turn: yes/no answers pooled",
-        "The n answers of all conversations counted together; not answered counts as the wrong answer.",
+        "The n answers of all conversations, pooled; unanswered counts as wrong.",
         tuple(row for row in rows if row.measured),
     )
 
@@ -201,7 +203,9 @@ def _with_standings(
     if max(Counter(group.mode for group in groups).values()) < 2:
         return tuple(groups), (), []
     if sorted(group.n for group in groups)[-2] < SMALL:
-        sentence = f"No tiers: under {SMALL} conversations are too few to claim that one model is better than another."
+        sentence = (
+            f"No tiers: fewer than {SMALL} conversations are too few to claim that one model is better than another."
+        )
         return tuple(groups), (sentence,), []
     parts = [part for mode in models.modes if len((part := models.of_mode(mode)).groups) > 1]
     rankings = [tiers_of(part, "composite", settings) for part in parts]
@@ -217,9 +221,9 @@ def _with_standings(
 def _explained(rankings: Sequence[Ranking]) -> str:
     counts = " and ".join(counted(tests, "pair") for tests in sorted({ranking.pairs.tests for ranking in rankings}))
     small = any(ranking.small for ranking in rankings)
-    none = " – is too few conversations or participants in common for a claim." if small else ""
+    none = " –: too few shared conversations or participants for a claim." if small else ""
     return (
-        "Tier: models that do not differ significantly from the first of their tier share it (Holm over "
-        f"{counts}, α {rankings[0].pairs.alpha:g}); in brackets the ranks over resampled conversations.{none} "
-        "`attune-bench compare` shows the pairs."
+        "Tier: models that do not differ significantly from the best of their tier (Holm over "
+        f"{counts}, α {rankings[0].pairs.alpha:g}); in brackets, the range of ranks over resampled "
+        f"conversations.{none} `attune-bench compare` shows the pairs."
     )

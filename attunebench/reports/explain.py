@@ -11,9 +11,9 @@ from attunebench.reports.rows import SECTIONS, explain_pooled
 
 _STATUSES = {
     "canonical": "canonical: it enters the Composite",
-    "alongside": "alongside: published beside the Composite, not part of it",
-    "diagnostic": "diagnostic: helps to understand other scores, not part of the Composite",
-    "released": "released: computed by `score --rules released` alone, not part of the Composite",
+    "alongside": "alongside: reported in the study, not part of the Composite",
+    "diagnostic": "diagnostic: explains other scores, not part of the Composite",
+    "released": "released: computed only by `score --rules released`, not part of the Composite",
 }
 _LABEL_WIDTH = 12
 _INDENT = 2
@@ -69,22 +69,22 @@ def _list(width: int) -> str:
 
 def _reading(card: Metric) -> str:
     if card.unit == "difference":
-        parts = ["0 is no difference and the sign says which side is higher; neither end is better as such."]
+        parts = ["0 is no difference, and the sign shows which side is higher; neither direction is better."]
     elif card.higher_is_better is None:
-        parts = ["Neither end is better: it describes the conversations, not the model."]
+        parts = ["Neither direction is better: it describes the conversations, not the model."]
     else:
         which, best, worst = (
             ("Higher", card.high, card.low) if card.higher_is_better else ("Lower", card.low, card.high)
         )
         parts = [f"{which} is better: {best:g} is the best, {worst:g} the worst."]
     if card.chance is not None:
-        parts.append(f"Blind guessing gets {card.chance:g}, so judge a score by its distance from that.")
+        parts.append(f"Guessing at random scores {card.chance:g}, so compare scores with that.")
     if card.group == "diagnostic" and card.status == "alongside":
-        parts.append("Counted over everything that a model was asked, not averaged over conversations.")
+        parts.append("Pooled over everything that a model was asked, not averaged over conversations.")
     elif card.level == "turn":
-        parts.append("Each turn is scored, a conversation is the mean of its turns, a model the mean of conversations.")
+        parts.append("Computed per turn, then averaged over the turns of a conversation and over conversations.")
     else:
-        parts.append("Each conversation is scored once, a model is the mean of its conversations.")
+        parts.append("Computed per conversation, then averaged over conversations.")
     if card.id in JUDGED:
-        parts.append("It depends on the judge model: compare only values by the same judge on the same scale.")
+        parts.append("Depends on the judge model: compare only values by the same judge on the same scale.")
     return " ".join(parts)

@@ -26,7 +26,7 @@ def merged_scores(parts: Sequence[Mapping[str, Any]], files: Sequence[str]) -> M
     if len({sha for one in metadata if (sha := one.get("ground_truth_sha256"))}) > 1:
         raise DataError(
             f"{' and '.join(files)} were scored on different conversations or labels; score all results on the same "
-            "ones."
+            "data."
         )
     owners: dict[tuple[str, str, str], str] = {}
     aggregates = []
@@ -35,7 +35,7 @@ def merged_scores(parts: Sequence[Mapping[str, Any]], files: Sequence[str]) -> M
         for aggregate in part["aggregates"]:
             key = group_key(aggregate)
             if owners.setdefault(key, file) != file:
-                raise DataError(f"{owners[key]} and {file} both hold {key[1]} ({key[2]}); leave one of them out.")
+                raise DataError(f"{owners[key]} and {file} both contain {key[1]} ({key[2]}); pass only one of them.")
             kept = {name: value for name, value in aggregate["metrics"].items() if name != "z_score"}
             aggregates.append({**aggregate, "metrics": kept})
         for why, entries in part.get("left_out", {}).items():

@@ -24,7 +24,7 @@ _LEFT_OUT = {
     "unreadable": "unreadable results",
     "not_in_ground_truth": "results of conversations without labels",
     "mismatched": "results that do not match their conversation",
-    "duplicates": "the same result more than once",
+    "duplicates": "duplicate results",
     "invalid_conversations": "invalid conversations",
 }
 _SHORT_HASH = 12
@@ -33,8 +33,8 @@ _RELEASED = (
     "these rules give turns without labels 1 and comparisons without a winner 0, so guessing has no constant score."
 )
 _DEMONSTRATION = (
-    "These are demonstration conversations that the project wrote: no human data, and no score here is comparable with "
-    "published ones."
+    "These are demonstration conversations written by this project: they contain no human data, and the scores cannot "
+    "be compared with published ones."
 )
 
 
@@ -46,7 +46,7 @@ def warnings_of(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple[str
     modes = dict.fromkeys(group.mode for group in groups)
     found = [
         _RELEASED if rules_of(metadata) == "released" else "",
-        by_se and f"Only aggregates are known; intervals are mean ± 1.96 SE and nothing is tested: {by_se}.",
+        by_se and f"Aggregates only; intervals are mean ± 1.96 SE, and differences are not tested: {by_se}.",
         _unanswered(groups),
         _DEMONSTRATION if metadata.get("synthetic_demo") is True or "synthetic-demo" in sources else "",
         _uncovered(groups),
@@ -54,8 +54,7 @@ def warnings_of(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple[str
         votes_left_out(metadata),
         *servers.warnings_of(groups),
         *(_mixed(groups, key, what) for key, what in _MUST_AGREE.items()),
-        f"All results are of the mode {' and '.join(modes)}: these are not numbers of the primary benchmark (mode "
-        f"{PRIMARY_MODE})."
+        f"All results are in mode {' and '.join(modes)}; the primary benchmark is mode {PRIMARY_MODE}."
         if PRIMARY_MODE not in modes
         else "",
         _baselines(groups),
@@ -67,11 +66,11 @@ def notes_of(groups: Sequence[Group], references: Iterable[Reference], scores: M
     """Sentences to have at hand after the numbers; what each reference is comes last."""
     metadata = scores["metadata"]
     counts = [f"{group.name} {group.incomplete} of {group.n}" for group in groups if group.incomplete]
-    lacking = "Conversations whose Composite lacks a term (the other weights of its pillar are rescaled)"
+    lacking = "Conversations whose Composite lacks a term (weights within its pillar are renormalised)"
     incomplete = f"{lacking}: {listed(counts)}." if counts else ""
     found = [_different_conversations(groups), incomplete, _bertscore(metadata), _intervals(metadata)]
     found += published_remarks(metadata)
-    found += [f"{one.label} ({one.id}), no model and in no ranking: {one.meaning}" for one in references]
+    found += [f"{one.label} ({one.id}), a reference that is not ranked: {one.meaning}" for one in references]
     return tuple(filter(None, found))
 
 
@@ -83,7 +82,7 @@ def judges_of(groups: Iterable[Group]) -> str:
             by_judges[group.judges].append(group.name)
     if len(by_judges) < 2:
         judges = next(iter(by_judges), ())
-        return f"Judged by {', '.join(judges)}." if judges else "The scores do not say who judged."
+        return f"Judged by {', '.join(judges)}." if judges else "The scores do not name the judges."
     parts = [f"{', '.join(judges) or 'no judge named'} for {listed(names)}" for judges, names in by_judges.items()]
     return f"DIFFERENT JUDGES OR SCALES, so these numbers are not comparable with each other: {'; '.join(parts)}."
 
@@ -102,7 +101,7 @@ def other_modes(groups: Iterable[Group]) -> str | None:
     if PRIMARY_MODE not in modes or len(modes) < 2:
         return None
     others = " and ".join(mode for mode in modes if mode != PRIMARY_MODE)
-    return f"The primary benchmark is the mode {PRIMARY_MODE}; {others}: for comparison, not ranked with it."
+    return f"The primary benchmark is mode {PRIMARY_MODE}; other modes ({others}) are shown for comparison, unranked."
 
 
 def _unanswered(groups: Sequence[Group]) -> str:
@@ -112,7 +111,7 @@ def _unanswered(groups: Sequence[Group]) -> str:
         if group.answered is not None and group.answered < ANSWERED_ENOUGH
     ]
     least = f"{100 * ANSWERED_ENOUGH:.0f} %"
-    return f"Answered less than {least} of what was asked: {listed(low)}. The rest counts as wrong." if low else ""
+    return f"Answered rate below {least}: {listed(low)}. Unanswered items count as wrong." if low else ""
 
 
 def _uncovered(groups: Sequence[Group]) -> str | None:
@@ -123,7 +122,7 @@ def _uncovered(groups: Sequence[Group]) -> str | None:
             text = f"{group.name} {group.n} of {group.expected}" + (f" ({why})" if why else "")
             if group.sample is not None:
                 reached, seed = group.sample
-                lacking = f" but for {reached - group.n} that it lacks" if reached > group.n else ""
+                lacking = f", without {reached - group.n} of its conversations" if reached > group.n else ""
                 text += f", a random sample stratified by topic and diagnosis (seed {seed}){lacking}"
             partial.append(text)
     return f"Not all conversations are scored: {listed(partial)}." if partial else None
@@ -135,10 +134,10 @@ def _left_out(left_out: Mapping[str, Any]) -> str | None:
     for key, what in _LEFT_OUT.items():
         files: list[str] = []
         for entry in left_out.get(key, ()):
-            files += strings(entry.get("files")) or (str(entry.get("file", "one without a name")),)
+            files += strings(entry.get("files")) or (str(entry.get("file", "a file without a name")),)
         if files:
             parts.append(f"{what} ({listed(files)})")
-    return f"Left out of the scores: {'; '.join(parts)}." if parts else None
+    return f"Not scored: {'; '.join(parts)}." if parts else None
 
 
 def votes_left_out(metadata: Mapping[str, Any]) -> str | None:
@@ -151,8 +150,8 @@ def votes_left_out(metadata: Mapping[str, Any]) -> str | None:
     if not parts:
         return None
     return (
-        "Judges' votes on two scales are never averaged, so some are left out (`attune-bench score --judge-scale` "
-        f"chooses the scale): {listed(parts)}."
+        "Judges' votes on two scales are never averaged, so some are not counted (choose the scale with `attune-bench "
+        f"score --judge-scale`): {listed(parts)}."
     )
 
 
@@ -168,13 +167,13 @@ def _mixed(groups: Sequence[Group], key: str, what: str) -> str | None:
     most = max(users, key=lambda value: len(users[value]))
     parts = [f"{value[:_SHORT_HASH]} ({listed(names)})" for value, names in users.items() if value != most]
     parts.append(f"{most[:_SHORT_HASH]} ({counted(len(users[most]), 'other group')})")
-    return f"DIFFERENT {what.upper()} stand side by side here, so compare with care: {'; '.join(parts)}."
+    return f"DIFFERENT {what.upper()} in one table, so compare with care: {'; '.join(parts)}."
 
 
 def _baselines(groups: Sequence[Group]) -> str:
     names = dict.fromkeys(group.model for group in groups if group.provider == "baseline")
-    oracle = " The oracle answers from the labels: it shows the ceiling." if "oracle" in names else ""
-    return f"Built-in baselines, no language models: {', '.join(names)}.{oracle}" if names else ""
+    oracle = " The oracle answers from the labels and shows the ceiling." if "oracle" in names else ""
+    return f"Built-in baselines, not language models: {', '.join(names)}.{oracle}" if names else ""
 
 
 def _different_conversations(groups: Sequence[Group]) -> str | None:
@@ -183,8 +182,8 @@ def _different_conversations(groups: Sequence[Group]) -> str | None:
         return None
     shared = frozenset.intersection(*sets)
     return (
-        f"The groups were not scored on the same conversations ({counted(len(shared), 'conversation')} in common): "
-        "a difference between two of them may come from that."
+        f"The groups were scored on different conversations ({counted(len(shared), 'conversation')} in common), which "
+        "may explain a difference between two of them."
     )
 
 
@@ -197,7 +196,7 @@ def _bertscore(metadata: Mapping[str, Any]) -> str | None:
     which += [f"revision {str(revision)[:_SHORT_HASH]}" for revision in [made.get("revision")] if revision]
     which += [f"transformers {made.get('transformers')}", "rescaled" if made.get("rescaled") else "not rescaled"]
     cut = made.get("texts_cut")
-    read = f" Of {made.get('texts')} texts {cut} were compared by their first {made.get('max_tokens')} tokens alone."
+    read = f" {cut} of {made.get('texts')} texts were truncated to their first {made.get('max_tokens')} tokens."
     return f"BERTScore with {made.get('model')} ({', '.join(which)}).{read if cut else ''}"
 
 
@@ -207,8 +206,8 @@ def _intervals(metadata: Mapping[str, Any]) -> str:
     bca = made.get("method") == "BCa bootstrap"
     kind, instead = ("BCa bootstrap", " (percentile where BCa is undefined)") if bca else ("bootstrap", "")
     return (
-        f"[low, high] is the 95 % {kind} interval over {unit}{instead}; – is undefined, which is not 0. "
-        f"{NO_INTERVAL}: the interval is not estimable, since only one of the {unit} has a value or all have the same "
-        "value (shares of right answers have Wilson's interval instead). "
-        "Where no n is given, it is the number of scored conversations."
+        f"[low, high] is the 95 % {kind} interval over {unit}{instead}; – is undefined, which is not 0. {NO_INTERVAL}: "
+        f"the interval is not estimable, because only one of the {unit} has a value or all have the same value (shares "
+        "of correct answers have Wilson's interval instead). Without another n, n is the number of scored "
+        "conversations."
     )

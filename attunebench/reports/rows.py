@@ -16,15 +16,15 @@ _TAGGED = "_tagged"
 NEUTRAL = "neutral_turn_share"
 """How many turns carry no emotion: the one metric that describes the data and not a model."""
 SECTIONS = {
-    "pillar": ("Composite and pillars", "The one overall score (0–100) and the three pillars (0–1) that make it."),
-    "turn": ("Turn by turn", "Agreement with the person's own labels of each turn, averaged over a conversation."),
+    "pillar": ("Composite and pillars", "The overall score (0–100) and its three pillars (0–1)."),
+    "turn": ("Turn by turn", "Agreement with the person's labels of each turn, averaged over the conversation."),
     "conversation": (
         "Conversation-wide",
         "Agreement with the person's answers about the whole conversation.",
     ),
-    "draft": ("Drafted replies", "The replies that the model wrote itself. Not part of the Composite."),
-    "diagnostic": ("Diagnostics", "Helps to see why a score is as it is. Not part of the Composite."),
-    "released": ("Released scorer only", "What only the released scorer computes. Not part of the Composite."),
+    "draft": ("Drafted replies", "Scores of the model's own replies. Not part of the Composite."),
+    "diagnostic": ("Diagnostics", "Explains other scores. Not part of the Composite."),
+    "released": ("Released scorer only", "Computed only by the released scorer. Not part of the Composite."),
 }
 """Group of metrics → heading of its section, and what it is."""
 BLOCKS = {
@@ -35,14 +35,13 @@ BLOCKS = {
 }
 _STATISTICS = {
     "counts": ("tp/tn/fp/fn", "Judgements by label and answer: yes-yes, no-no, no-yes, yes-no."),
-    "accuracy": ("accuracy", "Share of the judgements that are right."),
-    "precision": ("precision", "Of the answers yes, how many are right."),
-    "recall": ("recall", "Of the judgements whose label is yes, how many are answered yes."),
+    "accuracy": ("accuracy", "Share of correct judgements."),
+    "precision": ("precision", "Share of yes answers that are correct."),
+    "recall": ("recall", "Share of yes labels that are answered yes."),
     "f1": ("F1", "Harmonic mean of precision and recall of the answer yes."),
     "mcc": (
         "MCC",
-        "Matthews correlation of answers and labels, −1 to 1: the same answer to everything gets 0, however many "
-        "labels are yes.",
+        "Matthews correlation of answers and labels, from −1 to 1. Always giving the same answer scores 0.",
     ),
 }
 

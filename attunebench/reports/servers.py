@@ -49,9 +49,9 @@ def warnings_of(groups: Sequence[Group]) -> tuple[str, ...]:
         if len(hosts) > 1:
             providers.append(f"{asked} ({_with_counts(hosts)})")
     found = {
-        "Another model answered than was asked": another,
-        "Answered by more than one model id": several,
-        "Answered by more than one provider, and providers run a model differently": providers,
+        "A different model answered than was requested": another,
+        "More than one model ID answered": several,
+        "More than one provider answered, and providers run a model differently": providers,
     }
     return tuple(f"{what}: {listed(who)}." for what, who in found.items() if who)
 
@@ -72,7 +72,7 @@ def remarks_of(groups: Sequence[Group]) -> tuple[str, ...]:
     # Where a schema did not hold all answers, formats explain a part of what was not answered.
     if set(held) - {_HELD_BY["schema"]}:
         ways = held if len(held) == 1 else [f"{how}: {listed(who)}" for how, who in held.items()]
-        remarks.append(f"Answers were held to their format by {'; by '.join(ways)}.")
+        remarks.append(f"The answer format was enforced by {'; by '.join(ways)}.")
     return tuple(remarks)
 
 

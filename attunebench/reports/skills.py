@@ -20,7 +20,7 @@ from attunebench.statistics.bootstrap import Floats, skill
 
 _BASELINE, _ORACLE = "baseline", "oracle"
 _MOST_RESAMPLES = 100_000
-_MEANING = "0 is no better than the baseline, 1 the ceiling, below 0 worse than the baseline."
+_MEANING = "0 is the baseline, 1 the ceiling; negative values are worse than the baseline."
 
 
 def skill_section(study: ScoreTable, groups: Sequence[Group], against: str, chosen: Sequence[Metric] = ()) -> Section:
@@ -45,12 +45,12 @@ def skill_section(study: ScoreTable, groups: Sequence[Group], against: str, chos
         skilled = replace(card, id=f"{card.id}_skill", label=f"{card.label}, skill", meaning=_MEANING, chance=None)
         skilled = replace(skilled, low=0.0, high=1.0, higher_is_better=True, rounds_down=False)
         rows.append(Row(skilled, shown, kind=("Skill", "…_skill")))
-    best = "the oracle of the scores" if _of_model(study, _ORACLE) else "the best value that the metric can have"
+    best = "the oracle's score" if _of_model(study, _ORACLE) else "the metric's maximum"
     return Section(
         f"Skill against {label}",
         "(score − baseline) / (ceiling − baseline), a ratio of means over the conversations that all three have.",
         tuple(rows),
-        (f"The ceiling is {best}; – where the baseline reaches it.",),
+        (f"The ceiling is {best}; – if the baseline reaches it.",),
     )
 
 
@@ -59,7 +59,9 @@ def _label(study: ScoreTable, against: str) -> str:
     built_in = [group.model for group in study.groups if group.provider == _BASELINE and group.model != _ORACLE]
     labels |= {name: f"the baseline {name}" for name in built_in if name not in labels}
     if against not in labels:
-        there = f"there is {', '.join(labels)}" if labels else "these scores hold none: score the results again"
+        there = (
+            f"there is {', '.join(labels)}" if labels else "these scores contain none: run `attune-bench score` again"
+        )
         raise UsageError(f"There is no baseline {against!r} in the scores; {there}.")
     return labels[against]
 

@@ -67,7 +67,7 @@ class Budget:
 
     @property
     def cost(self) -> float | None:
-        """USD of model and judges, or None where a part of it is unknown or nothing was asked."""
+        """USD of model and judges, or None where a part of it is unknown or nothing was requested."""
         return (self.model + self.judges).total
 
     @property

@@ -174,7 +174,7 @@ class _Fetch:
             if earlier is not None and abs(earlier - error.elapsed) <= GATEWAY_ALIKE * max(earlier, error.elapsed):
                 message = (
                     f"A gateway gave up waiting for {limiter.model} twice after about {error.elapsed:.0f} s: its limit "
-                    "is shorter than the answer takes. Ask for shorter answers (--max-tokens), or avoid the gateway."
+                    "is shorter than the answer takes. Limit the answers (--max-tokens) or bypass the gateway."
                 )
                 raise TransientError(message, kind="gateway", elapsed=error.elapsed) from error
         shared = error.kind in ("rate", "money") or (error.kind in ("server", "starting") and asked)
@@ -235,8 +235,8 @@ class _Fetch:
         client, reason = self.client, ""
         if error.retry_after is not None and error.retry_after > client.settings.total_timeout:
             reason = (
-                f"The server asks to wait until {wait_in_words(error.retry_after)}, longer than a call may take. "
-                "Rerun the command then: finished calls are kept."
+                f"The server asks to wait until {wait_in_words(error.retry_after)}, longer than the call timeout. "
+                "Rerun the command then; finished calls are kept."
             )
         elif error.kind == "body" and client.limiter.count_unreadable():
             reason = (

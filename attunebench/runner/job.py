@@ -164,7 +164,7 @@ class Exchange:
 
     def record(self) -> Record:
         """The call with its answer. Only after the first `add`."""
-        assert self._answer is not None, "nothing was asked"
+        assert self._answer is not None, "nothing was requested"
         replies = [entry.reply for entry in self._entries if entry.reply is not None]
         costs = [reply.cost for reply in replies if reply.cost is not None]
         times = [entry.seconds for entry in self._entries if entry.seconds is not None]

@@ -83,7 +83,7 @@ def part_of(conversations: Sequence[Conversation], shard: Shard, folder: Path, *
         known = (read_object(path) or {}).get("shards") if path.exists() else {}
         if not isinstance(known, dict) or not all(type(number) is int for number in known.values()):
             raise DataError(  # dealt anew, shards might overlap
-                f"The list of shards {path} is damaged. Delete it when no shard of this folder is running, and repeat "
+                f"The list of shards {path} is damaged. Delete it when no shard of this folder is running, and rerun "
                 "the command."
             )
         places = dealt(conversations, shard.of, known)

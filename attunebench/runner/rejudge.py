@@ -224,15 +224,15 @@ class VoteWork(Work):
         try:
             content = parse_json(candidate.path.read_bytes())  # strictly: nothing of it (NaN, say) may be lost
             if not isinstance(content, dict):
-                raise ValueError("it holds no results")
+                raise ValueError("it contains no results")
             if (conversation := self._conversations.get(candidate.conversation_id)) is None:
-                raise ValueError("its conversation is not among those given")
+                raise ValueError("its conversation is missing")
             measured = parse_result(content, candidate.name).measured
             check_editable(content)
             if mode not in MODES:
                 raise ValueError(f"its mode {mode!r} is not one of {', '.join(MODES)}")
             if "draft" not in measured:
-                raise ValueError("it holds no drafts")
+                raise ValueError("it contains no drafts")
             stamp = stamp_of(content)
             strategy = stamp.parameters.get("panas_strategy")  # which judges never see
             if strategy in get_args(PanasStrategy):

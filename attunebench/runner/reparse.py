@@ -71,7 +71,7 @@ def reparse_results(folder: Path, conversations: Iterable[Conversation], codeboo
                 continue
             try:
                 if (reason := busy(*identity[1:])) or identity[0] not in by_id:
-                    raise ValueError(reason or "its conversation is not among those given")
+                    raise ValueError(reason or "its conversation is missing")
                 conversation = by_id[identity[0]]
                 again, dropped = _read_again(journal, codebook, result, identity, conversation)
             except (ValueError, UsageError) as error:
@@ -127,7 +127,7 @@ def _settings(there: View, identity: Identity) -> RunSettings:
     except ValidationError as error:
         raise ValueError("its parameters are not valid for a run") from error
     if not there.whole or settings.parameters != parameters:
-        raise ValueError("it does not say with which parameters it was made, or lacks turns")
+        raise ValueError("it lacks turns or its parameters")
     return settings
 
 

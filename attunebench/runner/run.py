@@ -100,8 +100,8 @@ class Run:
             for path in self.journal.unread if self.journal is not None else ():
                 if not is_shared(path):
                     self.observer.warned(
-                        f"Another process is writing to {path}, so it is not read: replies of this run that an earlier "
-                        "one has left in it would be requested again."
+                        f"Another process is writing to {path}, so it cannot be read, and replies of this run in it "
+                        "would be requested again."
                     )
             await executor.enter(stack, self.journal)
             plan = await self._plan(executor)

@@ -28,7 +28,7 @@ class Shard:
 
     def __post_init__(self) -> None:
         if not 1 <= self.number <= self.of:
-            raise UsageError(f"There is no shard {self}: of {self.of} shards the first is 1 and the last {self.of}.")
+            raise UsageError(f"There is no shard {self}: shards are numbered from 1 to {self.of}.")
 
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"
@@ -88,7 +88,7 @@ class RunSettings(BaseModel):
     panas_strategy: PanasStrategy = rare(
         "absolute",
         "The mood question: absolute (predict the mood after the conversation), delta (predict its change), blind or "
-        "blind_delta (the same without being shown the mood before).",
+        "blind_delta (the same without showing the mood before).",
         "What is asked",
     )
     limit: int | None = option(None, "The first N conversations: a fair sample.", "What is asked", metavar="N", gt=0)
@@ -96,7 +96,7 @@ class RunSettings(BaseModel):
         0, "Seed of the order, which is random and stratified by topic and diagnosis.", "What is asked", **OF_A_SEED
     )
     max_cost: float | None = option(
-        None, "Stop before this run costs more (exit status 3).", "Limits and cost", metavar="USD", gt=0
+        None, "Stop before this run costs more than this (exit status 3).", "Limits and cost", metavar="USD", gt=0
     )
     price_in: float | None = price("Price of 1M prompt tokens.")
     price_out: float | None = price("Price of 1M completion tokens.")
@@ -124,7 +124,7 @@ class RunSettings(BaseModel):
     @classmethod
     def _check_judges(cls, judges: tuple[ModelSettings, ...]) -> tuple[ModelSettings, ...]:
         if len({judge.model for judge in judges}) < len(judges):
-            raise UsageError("A judge model is given twice; votes are kept by model name, so name each once.")
+            raise UsageError("A judge model is given twice; votes are stored by model name, so name each once.")
         return judges
 
     @field_validator("shard", mode="before")

@@ -204,8 +204,8 @@ class ConversationWork(Work):
         remedy = "Use another results folder, or --replace to redo them."
         if all(name.startswith(SCALE) for name in self.differing):
             remedy = (
-                "Use --replace to replace these votes and nothing else, another results folder to keep them, or leave "
-                "--judge-scale out."
+                "Use --replace to replace only these votes, use another results folder to keep them, or omit "
+                "--judge-scale."
             )
         raise DataError(
             f"{self._folder.folder} holds results of {self._settings.em.model} that were made with other settings: "

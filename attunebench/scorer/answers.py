@@ -147,7 +147,7 @@ def _align(truth: Truth, result: Result) -> Result:
     if truth.conversation_id != result.conversation_id:
         raise MismatchError(f"its conversation is {result.conversation_id!r}, not {truth.conversation_id!r}")
     if result.asked_sha256 and truth.asked_sha256 and result.asked_sha256 != truth.asked_sha256:
-        raise MismatchError("it answers texts or comparisons that have changed since")
+        raise MismatchError("its texts or comparisons have changed since")
     known, turns = {turn.number: turn for turn in truth.turns}, result.turns
     if not result.numbered:
         if len(turns) != len(known):
@@ -177,6 +177,6 @@ def _is_swapped(truth: TruthTurn, index: str, shown: object) -> bool:
         return True
     if asked is None or sides != (asked["A"], asked["B"]):
         raise MismatchError(
-            f"comparison {index} of its turn {truth.number} compares other replies than in the conversation"
+            f"comparison {index} of its turn {truth.number} compares different replies than the conversation does"
         )
     return False

@@ -117,7 +117,7 @@ class Encoder:
         except RuntimeError as error:  # out of memory is one, on every device
             raise DataError(
                 f"{printable(str(self.facts['model']))} failed to read {len(batch)} texts for BERTScore "
-                f"({_reason(error)}); take a smaller model or another --bertscore-device."
+                f"({_reason(error)}); use a smaller model or another --bertscore-device."
             ) from error
 
 
@@ -152,8 +152,8 @@ def load_encoder(settings: BertScoreSettings) -> Encoder:
     model = model.get_encoder() if getattr(config, "is_encoder_decoder", False) else model
     if len(tokenizer) > model.get_input_embeddings().num_embeddings:
         raise DataError(
-            f"The tokenizer of {printable(settings.model)} knows more tokens than the model, so they do not belong "
-            "together; take another model for BERTScore."
+            f"The tokenizer of {printable(settings.model)} knows more tokens than the model, so they do not match; use "
+            "another model for BERTScore."
         )
     model = model.float().eval().to(settings.device)
     facts = {
@@ -172,7 +172,7 @@ def load_encoder(settings: BertScoreSettings) -> Encoder:
     return Encoder(facts, tokenizer, model)
 
 
-_HOW_TO_SAVE = "`hf download {} --local-dir FOLDER` makes one where there is a network."
+_HOW_TO_SAVE = "`hf download {} --local-dir FOLDER` creates one on a machine with a network."
 
 
 def _is_folder(model: str) -> bool:
@@ -180,10 +180,10 @@ def _is_folder(model: str) -> bool:
     path, how = Path(model), _HOW_TO_SAVE.format(DEFAULT_MODEL)
     if path.is_dir():
         if not (path / "config.json").is_file():
-            raise DataError(f"{printable(model)} holds no model: there is no config.json in it. {how}")
+            raise DataError(f"{printable(model)} contains no model: config.json is missing. {how}")
         return True
     if path.exists() or model.startswith((".", "/", "~", "\\")) or model.count("/") > 1 or "\\" in model:
-        raise DataError(f"There is no folder {printable(model)} to take a model for BERTScore from. {how}")
+        raise DataError(f"There is no folder {printable(model)} with a model for BERTScore. {how}")
     return False
 
 
@@ -192,8 +192,8 @@ def _layer(settings: BertScoreSettings, available: int) -> int:
     layer = PUBLISHED_LAYERS.get(name) if settings.layer is None else settings.layer
     if layer is None:
         raise UsageError(
-            f"Which layer of {printable(settings.model)} to take is not published; name one of its {available} with "
-            "--bertscore-layer (around two thirds of the way up is usual)."
+            f"No published layer is known for {printable(settings.model)}; name one of its {available} with "
+            "--bertscore-layer (usually about two thirds of the way up)."
         )
     if not 1 <= layer <= available:
         raise UsageError(f"{printable(settings.model)} has the layers 1 to {available}; there is no layer {layer}.")
@@ -250,7 +250,7 @@ def _weights(name: str, config: Any, **options: Any) -> Any:
     if absent:
         raise DataError(
             f"The model {printable(name)} lacks {len(absent)} of its weights ({printable(absent[0])} first), so its "
-            "scores would be chance; take another folder or save it again."
+            "scores would be random; use another folder or save it again."
         )
     return model
 
@@ -286,7 +286,7 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 def _unit(vectors: Any) -> Any:
     """The vectors at length 1, as float32."""
     if not np.isfinite(vectors).all():
-        raise DataError("The model for BERTScore yields no numbers: its weights are broken; take another one.")
+        raise DataError("The model for BERTScore returns no numbers: its weights are damaged; use another one.")
     return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), np.finfo(np.float32).tiny)
 
 

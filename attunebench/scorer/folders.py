@@ -147,13 +147,13 @@ def _nothing(results: Path, truth: Path, left_out: Mapping[str, Sequence[Any]]) 
         reason = f"{mismatched[0]['file']}: {mismatched[0]['reason']}"
         return f"No result in {results} matches its conversation in {truth} ({reason}); {other_folder}"
     if duplicates := left_out["duplicates"]:
-        return f"Every result in {results} is there more than once (first {' and '.join(duplicates[0]['files'])})."
+        return f"Every result in {results} occurs more than once (first {' and '.join(duplicates[0]['files'])})."
     if unreadable := left_out["unreadable"]:
         return f"No result in {results} can be read: {unreadable[0]['file']} {unreadable[0]['reason']}."
     if profiles := left_out.get("profiles"):
         return (
-            f"{results} holds {len(profiles)} predicted profiles, which `attune-bench predict-profile --score-only` "
-            "scores, and no result of the benchmark."
+            f"{results} holds {len(profiles)} predicted profiles but no benchmark results; score profiles with "
+            "`attune-bench predict-profile --score-only`."
         )
     return f"There is no result in {results}; name the folder that `attune-bench run` wrote to."
 

@@ -71,15 +71,14 @@ _OF_TAGS = {*(card.id for card in emotion.CARDS), "emotion_tracking"} - _OF_THE_
 _MEANINGS = {
     BASE_RATE: (
         "Base rate",
-        "Answers every item with what would have scored best over the other conversations, whoever is talking: the "
-        "more frequent yes or no, winner and option, the median rating, the best set of goals, one emotion or none. "
-        "Other conversations of the same person are among them. It is the score achievable without reading the "
-        "conversation. On few conversations it can fall below chance, since leaving one out tips an even split "
-        "against it.",
+        "Gives every item the answer that scores best over all other conversations, including those of the same "
+        "person: the more frequent yes or no, winner and option, the median rating, the best set of goals, one emotion "
+        "or none. This is the score achievable without reading the conversation. With few conversations it can fall "
+        "below chance, because leaving one out tips an even split against it.",
     ),
     EMPTY_TAGS: (
         "Always no emotion",
-        "Says of every turn that the person felt nothing: how much of the emotion scores comes from neutral turns.",
+        "Predicts no emotion on any turn: the part of the emotion scores that neutral turns contribute.",
     ),
 }
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _BLOCKS = frozenset(("binary_om", "binary_hp", "binary_om_hp", "binary_hp_hp", "observed", "preferred"))
 _MESSAGES = {
     "missing": "it is missing",
-    "string_pattern_mismatch": "it has letters that are no answers",
+    "string_pattern_mismatch": "it has letters that are not answers",
     "too_long": "it has too many parts",
     "too_short": "it has too few parts",
 }
@@ -49,9 +49,7 @@ def _reader() -> TypeAdapter[Scores]:
 
 
 def _refusal(name: str, what: str) -> DataError:
-    return DataError(
-        f"{name} holds what no scores file does: {what}. Score the results again with `attune-bench score`."
-    )
+    return DataError(f"{name} is not a valid scores file: {what}. Run `attune-bench score` again.")
 
 
 def _first(error: ValidationError) -> str:

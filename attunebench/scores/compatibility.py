@@ -30,9 +30,9 @@ _SETTINGS: Mapping[str, str] = {
     "prompt_set_sha256": "prompt sets",
     "panas_strategy": "PANAS strategies",
     "temperature": "temperatures",
-    "max_tokens": "limits of a reply's tokens",
-    "structured": "ways to hold answers to their format",
-    "max_reasks": "numbers of times an unusable reply is asked for again",
+    "max_tokens": "token limits of replies",
+    "structured": "ways to enforce the answer format",
+    "max_reasks": "numbers of re-prompts",
 }
 _SHORT_HASH = 12
 
@@ -59,7 +59,7 @@ def findings(study: ScoreTable, metric_ids: Iterable[str] = ()) -> tuple[Finding
         *_unanswered(study),
     ]
     if any("synthetic-demo" in (metadata.get("sources") or ()) for metadata in study.metadata):
-        found.append(Finding("warn", "These are demonstration conversations that the project wrote: no human data."))
+        found.append(Finding("warn", "These are demonstration conversations written by this project: no human data."))
     return tuple(sorted(found, key=lambda finding: finding.severity != "refuse"))
 
 
@@ -68,8 +68,8 @@ def warnings_or_refusal(study: ScoreTable, metric_ids: Iterable[str] = (), *, fo
     found = findings(study, metric_ids)
     against = [finding.sentence for finding in found if finding.severity == "refuse"]
     if against and not force:
-        raise DataError(f"{' '.join(against)} --force compares all the same.")
-    forced = {"refuse": "NOT COMPARABLE, compared because it was forced: ", "warn": ""}
+        raise DataError(f"{' '.join(against)} Use --force to compare anyway.")
+    forced = {"refuse": "NOT COMPARABLE, compared because of --force: ", "warn": ""}
     return tuple(f"{forced[finding.severity]}{finding.sentence}" for finding in found)
 
 
@@ -86,8 +86,8 @@ def _labels(study: ScoreTable) -> Iterator[Finding]:
         if other:
             yield Finding(
                 "refuse",
-                f"{_file(study, source)} was scored on other labels than the other files: {len(other)} of "
-                f"{len(ids)} conversations differ, {other[0]} for one. Score all results on the same conversations.",
+                f"{_file(study, source)} was scored on different labels than the other files: {len(other)} of "
+                f"{len(ids)} conversations differ, such as {other[0]}. Score all results on the same conversations.",
             )
     if any(others.values()):
         return
@@ -96,10 +96,12 @@ def _labels(study: ScoreTable) -> Iterator[Finding]:
     names = listed([_file(study, source) for source in used])
     if unsure and len(digests) > 1:
         old = listed([_file(study, source) for source in unsure])
-        sentence = f"{names} were scored on different data, and {old} keeps no labels to see how; score it again."
+        sentence = (
+            f"{names} were scored on different data, and {old} contains no labels to compare them; score it again."
+        )
         yield Finding("refuse", sentence)
     elif unsure and None in digests:
-        yield Finding("warn", f"Whether {names} were scored on the same labels is not known.")
+        yield Finding("warn", f"It is unknown whether {names} were scored on the same labels.")
     elif len(digests) > 1:
         sentence = f"{names} were scored on different sets of conversations; only those in common are compared."
         yield Finding("warn", sentence)
@@ -111,13 +113,11 @@ def _published(study: ScoreTable) -> Iterator[Finding]:
     for metadata in files:
         yield from (Finding("warn", remark) for remark in published_remarks(metadata))
     if files:
-        sentence = (
-            "Whether the released scorer used the same labels is not known; conversations are matched by their id."
-        )
+        sentence = "It is unknown whether the released scorer used the same labels; conversations are matched by ID."
         yield Finding("warn", sentence)
     if alone := [name for metadata in files for entry in metadata["published"] for name in entry["aggregates_only"]]:
         names = printable(listed(alone), 500)
-        yield Finding("warn", f"Only aggregates are known, so no test includes them: {names}.")
+        yield Finding("warn", f"Not tested, because only aggregates are known: {names}.")
 
 
 def _definitions(study: ScoreTable) -> Iterator[Finding]:
@@ -196,11 +196,11 @@ def _settings(study: ScoreTable) -> Iterator[Finding]:
         if len(by_value) > 1:
             longest = _SHORT_HASH if key.endswith("sha256") else None
             parts = "; ".join(f"{value[:longest]} ({_names(study, who)})" for value, who in by_value.items())
-            yield Finding("warn", f"DIFFERENT {what.upper()}: {parts}. A difference may come from that.")
+            yield Finding("warn", f"DIFFERENT {what.upper()}: {parts}. This may explain a difference.")
         if several := [group for group, found in values.items() if len(found) > 1]:
             mixed.append(f"{what} in {_names(study, several)}")
     if mixed:
-        yield Finding("warn", f"Results of one model that were made in different ways: {'; '.join(mixed)}.")
+        yield Finding("warn", f"Results of one model with different settings: {'; '.join(mixed)}.")
 
 
 def _served(study: ScoreTable) -> Iterator[Finding]:
@@ -212,7 +212,7 @@ def _served(study: ScoreTable) -> Iterator[Finding]:
         if (telling := worth_telling(group.model, reported))
     ]
     if changed:
-        yield Finding("warn", f"Another model answered than was asked, or several did: {listed(changed)}.")
+        yield Finding("warn", f"A different model than requested answered, or several did: {listed(changed)}.")
     by_model: dict[tuple[str, str], dict[tuple[str, ...], Group]] = {}
     for group, reported in names.items():
         if reported:
@@ -223,7 +223,7 @@ def _served(study: ScoreTable) -> Iterator[Finding]:
         if len(found) > 1
     ]
     if versions:
-        yield Finding("warn", f"Modes of a model were answered by different versions of it: {listed(versions)}.")
+        yield Finding("warn", f"Different versions of a model answered in different modes: {listed(versions)}.")
 
 
 # Coverage: of the groups
@@ -240,7 +240,7 @@ def _coverage(study: ScoreTable) -> Iterator[Finding]:
         labels = [study.groups[column].label for column in columns]
         few = [f"{label} {count}" for label, count in zip(labels, counts, strict=True) if count < counts.max()]
         sentence = (
-            f"Not everyone was scored on the same conversations ({mode}): {listed(few) or 'different ones'} of up to "
+            f"Models were scored on different conversations ({mode}): {listed(few) or 'different ones'} of up to "
             f"{int(table.any(axis=1).sum())}; {shared} are common to all."
         )
         yield Finding("warn", sentence)
@@ -255,7 +255,9 @@ def _unanswered(study: ScoreTable) -> Iterator[Finding]:
         if answered is not None and answered < ANSWERED_ENOUGH:
             low.append(f"{_name(study, group)} {percent(answered)}")
     if low:
-        sentence = f"Answered less than {100 * ANSWERED_ENOUGH:.0f} % of what was asked, and the rest counts as wrong"
+        sentence = (
+            f"Answered less than {100 * ANSWERED_ENOUGH:.0f} % of the requested items (unanswered items count as wrong)"
+        )
         yield Finding("warn", f"{sentence}: {listed(low)}.")
 
 

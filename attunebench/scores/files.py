@@ -71,10 +71,10 @@ def read_scores(path: str | Path) -> Scores:
     source = Path(path)
     if source.exists() and not source.is_file():
         # A pipe would be waited for, and a device read from for ever.
-        raise DataError(f"{source} is no ordinary file; name the one that `attune-bench score` wrote.")
+        raise DataError(f"{source} is not a regular file; name the one that `attune-bench score` wrote.")
     try:
         if source.stat().st_size > _MAX_BYTES:
-            raise DataError(f"{source} is larger than {_MAX_BYTES >> 30} GB, which no scores file is.")
+            raise DataError(f"{source} is larger than {_MAX_BYTES >> 30} GB, the largest size that is read.")
         content = parse_json(source.read_bytes(), lenient=True)
     except OSError as error:
         raise DataError(
@@ -127,7 +127,7 @@ def refuse_foreign(path: str | Path) -> None:
     except (ValueError, RecursionError):
         foreign = True
     if foreign:
-        raise DataError(f"{target} is there and is no scores file, so it is left as it is; name another --output.")
+        raise DataError(f"{target} exists and is not a scores file, so it was not overwritten; name another --output.")
 
 
 def line_of(entry: Mapping[str, Any]) -> bytes:
@@ -135,7 +135,7 @@ def line_of(entry: Mapping[str, Any]) -> bytes:
     written as null, which stands for undefined."""
     total = sum(sum(filter(None, part["metrics"].values())) for part in (entry, *entry["turns"]))
     if not isfinite(total):
-        raise ValueError(f"a metric of {entry['conversationId']} is no number")
+        raise ValueError(f"a metric of {entry['conversationId']} is not a number")
     return dump_json(entry)
 
 

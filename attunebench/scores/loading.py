@@ -90,7 +90,7 @@ def score_table(
         )
     if not entries:
         raise DataError(
-            "The scores hold no conversation, so there is nothing to compute; run `attune-bench score` again."
+            "The scores contain no conversation, so there is nothing to compute. Run `attune-bench score` again."
         )
     order = tuple(ids)
     return ScoreTable(
@@ -149,7 +149,8 @@ def _questions(parts: Sequence[Scores], files: Sequence[str]) -> tuple[str, ...]
     known = {tuple(part["questions"]) for part in parts if part.get("questions")}
     if len(known) > 1:
         raise DataError(
-            f"The scores files {', '.join(files) or 'given'} list other questions; score all results with one version."
+            f"The scores files {', '.join(files) or 'given'} have different questions; score all results with one "
+            "version."
         )
     return next(iter(known), ())
 
@@ -172,4 +173,4 @@ def _references(parts: Sequence[Scores], ids: Sequence[str]) -> tuple[ReferenceV
 
 def _twice(key: _Key, files: Sequence[str], first: int, second: int) -> str:
     where = f" ({files[first]} and {files[second]})" if len(files) > max(first, second) else ""
-    return f"Two scores files{where} both hold {key[1]} of {key[0]} in mode {key[2]}; leave one of them out."
+    return f"Two scores files{where} both hold {key[1]} of {key[0]} in mode {key[2]}; pass only one of them."

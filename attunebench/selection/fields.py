@@ -36,11 +36,11 @@ _FACTS: tuple[tuple[str, str, str], ...] = (
     ("education", "demographics.education", "Highest education."),
     ("english", "demographics.english_proficiency", "How well the person knows English."),
     ("work", "demographics.work_edu_background", "Fields of work or study."),
-    ("participant", "participant_id", "Id of the person."),
+    ("participant", "participant_id", "ID of the participant."),
     ("topic", "topics", "Topic category."),
     ("subtopic", "subtopic", "Subtopic."),
     ("attitude", "attitude", "The person's attitude towards the topic."),
-    ("om_model", "om_model", "The original model (OM), with which the person talked."),
+    ("om_model", "om_model", "The original model (OM) that the person talked with."),
     ("conversation", "conversationId", "Id of the conversation."),
     ("file", "source_file", "Name of the conversation's file."),
     ("q1", "wide.q1", "What the person was looking for."),
@@ -132,7 +132,9 @@ def fields_of(entries: Iterable[GroundTruthEntry]) -> Fields:
     """
     known = tuple(entries)
     found = [_field(known, name, tuple(path.split(".")), meaning) for name, path, meaning in _FACTS]
-    found.append(Field("turns", "How many messages the person wrote.", [float(len(entry["turns"])) for entry in known]))
+    found.append(
+        Field("turns", "Number of messages that the person wrote.", [float(len(entry["turns"])) for entry in known])
+    )
     asrs = asrs_division(_number(entry["computed_scores"].get(ASRS)) for entry in known)
     for name, meaning in {**_SCALES, ASRS: f"ADHD traits: {asrs_text(asrs)}."}.items():
         found.append(scale := _field(known, name, ("computed_scores", name), meaning))

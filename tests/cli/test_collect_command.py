@@ -46,7 +46,7 @@ def test_it_says_what_came_and_the_command_that_goes_on(collect: Collect, reques
     assert (1, "") == (ended.status, ended.out)
     assert f"{CALLS} lines in 1 file; answers: {CALLS} new." in ended.err
     assert "2 results written to results, 0 complete before." in ended.err
-    assert "Left to ask: 2 requests to j." in ended.err
+    assert "Left to request: 2 requests to j." in ended.err
     assert f"Plan them with: attune-bench plan openai gpt {data} --judge-model j\n" in ended.err
 
 
@@ -66,21 +66,21 @@ def test_reasons_are_told_most_frequent_first(collect: Collect, requests: Reques
     lines = [openai_line(each, down, status=500) for each in requests[:2]]
     lines += [openai_line(each, busy, status=429) for each in requests[2:6]]
     err = collect(lines).err
-    assert "6 lines brought an error; the requests are planned again:" in err
+    assert "6 lines failed; the requests are planned again:" in err
     assert -1 < err.index("4 × ") < err.index("2 × ")
 
 
 def test_a_request_file_is_told_to_be_none_of_answers(collect: Collect, requests: Requests) -> None:
     ended = collect(requests)
     assert 2 == ended.status
-    assert f"answers.jsonl is a file of requests, not of answers ({CALLS} lines)." in ended.err
+    assert f"answers.jsonl contains requests, not responses ({CALLS} lines)." in ended.err
 
 
 def test_a_web_page_is_told_to_be_one(collect: Collect) -> None:
     ended = collect([b"<html><body>Sign in</body></html>\n"])
     assert 2 == ended.status
     assert "it looks like a web page" in ended.err
-    assert "is it the right folder?" in ended.err
+    assert "is this the right folder?" in ended.err
 
 
 def test_what_an_engine_says_steers_no_terminal(collect: Collect, requests: Requests) -> None:

@@ -112,6 +112,6 @@ def test_a_description_in_json_is_never_written_among_the_data(cli: Callable[...
     for target in (data / "x.json", data / "below/x.json"):
         ended = cli("data", "describe", data, "-f", "json", "-o", target)
         assert 2 == ended.status
-        assert "would lie among conversations" in ended.err
+        assert "is in a conversations folder" in ended.err
         assert not target.exists()
     assert 0 == cli("data", "describe", data, "-f", "markdown", "-o", data / "x.md").status

@@ -76,7 +76,7 @@ def test_errors_are_listed_and_end_with_1_without_a_manifest(cli: Callable[..., 
 def test_a_folder_that_is_not_the_named_subset_ends_with_1(cli: Callable[..., Any], data: Path) -> None:
     ended = cli("data", "verify", data, "--as", "subsample20")
     assert 1 == ended.status
-    assert "These are not the files of Subsample20" in ended.out
+    assert "These files differ from Subsample20" in ended.out
     assert 2 == cli("data", "verify", data, "--as", "Subsample21").status
     assert 2 == cli("data", "verify", data.parent / "none").status
     assert 2 == cli("data", "verify").status

@@ -73,8 +73,8 @@ def test_names_of_models_cannot_steer_the_terminal() -> None:
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
-        ((401, {}, b"{}"), "refuses the key (status 401)"),
-        ((403, {}, b"{}"), "refuses the key (status 403)"),
+        ((401, {}, b"{}"), "rejects the key (status 401)"),
+        ((403, {}, b"{}"), "rejects the key (status 403)"),
         (
             (302, {"Location": "https://u:p@elsewhere.example/v1?token=x"}, b""),
             "redirects to https://elsewhere.example/v1,",
@@ -162,7 +162,7 @@ def test_a_provider_whose_address_is_missing_is_a_note(tmp_path: Path) -> None:
 def test_a_key_that_cannot_be_sent_is_told_and_not_shown(tmp_path: Path) -> None:
     environment = {"OPENAI_API_KEY": f"{SECRET} {SECRET}", "HOME": str(tmp_path)}
     text = "\n".join(finding.text for finding in doctor.keys(environment))
-    assert "from OPENAI_API_KEY holds a space" in text
+    assert "from OPENAI_API_KEY contains a space" in text
     assert SECRET not in text
 
 

@@ -189,7 +189,7 @@ def test_a_report_never_takes_the_place_of_data(cli, scored: Path, data: Path) -
             ended = cli(*command, "-o", target)
             assert (2, "") == (ended.status, ended.out), ended.err
         ended = cli("stats", "scores.json", "-o", target)
-        assert f"is {kind}, so it is left as it is" in ended.err
+        assert f"is {kind} and was not overwritten" in ended.err
         assert before == target.read_bytes()
 
 
@@ -202,5 +202,5 @@ def test_a_report_in_json_never_lies_among_conversations(cli, scored: Path, data
     for command in (("stats", "scores.json"), ("subset-report", "--where", "turns >= 1")):
         ended = cli(*command, "-f", "json", "-o", data / "report.json")
         assert 2 == ended.status
-        assert "would lie among conversations" in ended.err
+        assert "is in a conversations folder" in ended.err
     assert not (data / "report.json").exists()

@@ -46,8 +46,8 @@ def test_what_was_planned_before_is_told_and_left_out_on_request(plan: Plan) -> 
     plan()
     again, new = plan(), plan("--new-only")
     assert f"{CALLS} requests of the plan" in again.err
-    assert "asked here too" in again.err
-    assert "There is nothing new to ask." in new.err
+    assert "included here" in again.err
+    assert "There is nothing new to request." in new.err
     assert "left out" in new.err
 
 
@@ -107,5 +107,5 @@ def test_what_is_complete_is_told(plan: Plan, cli: Callable[..., Any], tmp_path:
     write_lines(tmp_path / "a.jsonl", map(openai_line, requests_in(tmp_path / "requests.jsonl")))
     cli("collect", "a.jsonl")
     ended = plan()
-    assert "There is nothing to ask." in ended.err
+    assert "There is nothing to request." in ended.err
     assert f"{CONVERSATIONS} complete before." in ended.err

@@ -70,12 +70,12 @@ def test_privacy_is_told_once_whatever_the_format(cli: Command, demo: Path, form
 def test_privacy_is_told_in_the_help_too(cli: Command) -> None:
     told = " ".join(cli("predict-profile", "--help").out.split())
     assert "EXPERIMENTAL" in told
-    assert "PRIVACY: this guesses at health and traits" in told
+    assert "PRIVACY: this infers health and traits" in told
 
 
 def test_the_demonstration_s_eight_people_are_too_few_for_a_claim(cli: Command, demo: Path) -> None:
     ended = cli("predict-profile", "baseline", "oracle", demo, *FAST)
-    assert "8 participants: fewer than 20, so nothing is claimed." in ended.out
+    assert "8 participants: fewer than 20, too few for a claim." in ended.out
     assert "12 results written to profiles" in ended.err
 
 
@@ -100,7 +100,7 @@ def test_no_predictions_to_score_is_one_sentence(cli: Command, demo: Path) -> No
     cli("predict-profile", "baseline", "majority", demo, *FAST)
     other = cli("predict-profile", "local", "m", demo, "--score-only")
     assert 2 == other.status
-    assert "profiles has no predicted profiles of local m; there are those of baseline majority." in other.err
+    assert "profiles has no predicted profiles of local m; it contains those of baseline majority." in other.err
 
 
 def test_a_prediction_that_cannot_be_scored_is_named_and_makes_the_status_1(
@@ -110,7 +110,7 @@ def test_a_prediction_that_cannot_be_scored_is_named_and_makes_the_status_1(
     next(demo.glob("conversation_1001.json")).unlink()
     ended = cli("predict-profile", "baseline", "majority", demo, "--score-only", *FAST)
     assert 1 == ended.status
-    assert "Not scored, no such conversation here" in " ".join(ended.out.split())
+    assert "Not scored, because the conversation is missing" in " ".join(ended.out.split())
 
 
 @pytest.mark.parametrize(
@@ -142,4 +142,4 @@ def test_score_says_that_it_passes_over_profiles(cli: Command, demo: Path) -> No
     cli("run", "baseline", "majority", demo, "-o", "mixed")
     both = cli("score", "--results", "mixed", "--ground-truth", demo)
     assert 0 == both.status
-    assert "Passed over: 12 predicted profiles, which are no results of the benchmark." in both.err
+    assert "Ignored: 12 predicted profiles, which are not benchmark results." in both.err

@@ -120,7 +120,7 @@ def test_report_only_asks_nobody_and_needs_no_judge(rejudge: Rejudge, server: Fa
     assert before == files()
     unknown = rejudge("--report-only", "-M", "nobody", where=False)
     assert 2 == unknown.status
-    assert "nobody has judged nothing here; votes are there of judge, second." in unknown.err
+    assert "nobody has no votes here; there are votes of judge, second." in unknown.err
 
 
 def test_before_any_vote_the_report_says_what_is_missing(rejudge: Rejudge) -> None:
@@ -177,7 +177,7 @@ def test_replacing_says_how_many(rejudge: Rejudge) -> None:
     rejudge("-M", "judge")
     ended = rejudge("-M", "judge", "--replace")
     assert 0 == ended.status
-    assert f"0 votes added, {2 * N * T} replaced; none of them says something else now." in ended.err
+    assert f"0 votes added, {2 * N * T} replaced; none of them says something different now." in ended.err
     assert f"{2 * N * T} of the calls have an answer in the journal and are not sent again." in ended.err
 
 

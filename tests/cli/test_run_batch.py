@@ -118,8 +118,8 @@ def test_an_interrupted_run_says_how_to_come_back_and_how_to_cancel(batch: Batch
     server.after = interrupt
     ended = batch()
     assert 130 == ended.status
-    assert "It goes on at the provider: batch_1 (fake-model): in_progress" in ended.err
-    assert re.search(r"Come back with: attune-bench run local .* --poll-interval 0 Cancel with: .* --cancel", ended.err)
+    assert "In progress at the provider: batch_1 (fake-model): in_progress" in ended.err
+    assert re.search(r"Resume with: attune-bench run local .* --poll-interval 0 Cancel with: .* --cancel", ended.err)
     server.after = lambda _: None
     live = batch(live=True)
     assert 2 == live.status
@@ -141,7 +141,7 @@ def test_who_interrupts_leaves_what_the_service_does_not_answer(batch: Batch, se
 
     server.after = interrupt
     ended = batch()
-    assert (130, True, False) == (ended.status, "Come back with: attune-bench" in ended.err, "bug" in ended.err)
+    assert (130, True, False) == (ended.status, "Resume with: attune-bench" in ended.err, "bug" in ended.err)
 
 
 def test_cancelling_collects_what_is_done(batch: Batch, server: BatchServer) -> None:
@@ -165,7 +165,7 @@ def test_a_batch_that_somebody_cancelled_ends_with_status_1(batch: Batch, server
     server.course = lambda _: ["cancelled"]
     ended = batch()
     assert 1 == ended.status
-    assert "somebody has cancelled a batch" in ended.err
+    assert "a batch was cancelled" in ended.err
 
 
 def test_a_failed_batch_ends_with_status_2_and_harmless_words(batch: Batch, server: BatchServer) -> None:
@@ -201,4 +201,4 @@ def test_options_of_batches_alone_are_refused_without_them(tmp_path: Path, capsy
     with pytest.raises(SystemExit) as ended:
         main(["run", "baseline", "random", str(tmp_path), "--cancel"])
     assert 2 == ended.value.code
-    assert "belong to --batch" in capsys.readouterr().err
+    assert "require --batch" in capsys.readouterr().err

@@ -44,7 +44,7 @@ def test_a_run_its_results_and_its_report_say_what_the_server_did(
     cli("score", "-d", data)
     report = " ".join(cli("report").out.split())
     assert all(name in report for name in ("other-a", "other-b"))
-    assert "Answered by more than one provider, and providers run a model differently: m (Host 1 in 1" in report
+    assert "More than one provider answered, and providers run a model differently: m (Host 1 in 1" in report
     assert "Temperature was not applied (not accepted by the server): m." in report
 
 
@@ -56,4 +56,4 @@ def test_a_format_that_is_refused_down_to_text_is_told(cli: Command, data: Path,
     server.script = script
     cli("run", "local", "m", data, "--base-url", server.url, "--limit", "1")
     cli("score", "-d", data)
-    assert "Answers were held to their format by the prompt alone." in cli("report").out
+    assert "The answer format was enforced by the prompt alone." in cli("report").out

@@ -89,7 +89,7 @@ def test_models_modes_and_metrics_are_chosen_as_in_other_commands(cli: Any, cont
         (("--metric", "kindness"), "There is no metric 'kindness'"),
         (("--results", "nowhere"), "There is no folder nowhere"),
         (("-s", "missing.json"), "missing.json cannot be read"),
-        (("-o", "scores.json"), "holds the scores themselves"),
+        (("-o", "scores.json"), "is the scores file itself"),
     ],
 )
 def test_what_is_not_there_is_answered_in_a_sentence(cli: Any, content: Any, words: Any, expected: str) -> None:
@@ -175,7 +175,7 @@ def test_an_odd_value_is_named_with_its_file_and_place(cli: Any, content: Any, p
     inner[place[-1]] = value
     write(content)
     ended = cli("stats")
-    assert (2, "", True) == (ended.status, ended.out, "scores.json holds what no scores file does" in ended.err)
+    assert (2, "", True) == (ended.status, ended.out, "scores.json is not a valid scores file" in ended.err)
 
 
 def test_what_older_scores_lack_is_not_there_and_nothing_breaks(cli: Any, content: Any) -> None:

@@ -213,7 +213,7 @@ def test_a_variant_that_keeps_to_one_letter_is_given_away(tmp_path: Path) -> Non
                 comparison["responseA"], comparison["responseB"] = "human", comparison["responseA"]
     write(tmp_path / "c.json", raw)
     (warning,) = validate_folder(tmp_path).warnings
-    assert "'human' is A in 40 of its 40 comparisons; the letter gives the variant away" == warning.sentence
+    assert "'human' is A in 40 of its 40 comparisons; the letter reveals the variant" == warning.sentence
     assert "letters" == warning.kind
 
 

@@ -80,7 +80,7 @@ def test_what_is_given_and_what_is_open_add_up_to_what_was_asked(rng: random.Ran
     assert 20 * len(conversations) == sum(labels["PANAS items before"])  # type: ignore[arg-type]
     assert len(conversations) == sum(labels["Q2, clarity of feelings"])  # type: ignore[arg-type]
     kinds = {str(row[0].value): int(row[1].value or 0) for row in table_of(sections, "emotions", "turns").rows}
-    whole = ("Turns with an emotion", "Neutral turns (no shift)", "Turns without truth")
+    whole = ("Turns with an emotion", "Neutral turns (no shift)", "Turns without a label")
     assert len(turns) == sum(kinds[kind] for kind in whole)
     for row in table_of(sections, "affect", "totals").rows:
         assert len(conversations) == int(row[1].value or 0) + int(row[-1].value or 0)
@@ -203,7 +203,7 @@ def test_sections_are_chosen_by_name_and_files_left_out_are_named() -> None:
     made = describe(conversations, sections=["people", "emotions"], left_out=["a.json: broken"])
     assert ["emotions", "people"] == [section.name for section in made]
     assert ("Left out: a.json: broken",) == made[0].warnings
-    with pytest.raises(UsageError, match="There is no section 'peple'; choose of size, emotions"):
+    with pytest.raises(UsageError, match="There is no section 'peple'; choose from size, emotions"):
         describe(conversations, sections=["peple"])
 
 

@@ -90,8 +90,8 @@ def test_versions_agree() -> None:
 def test_the_pages_count_the_analyses_right() -> None:
     from attunebench.analyses.catalogue import ANALYSES
 
-    counts = [*re.findall(r"one of (\d+) questions", README)]
-    counts += re.findall(r"scores each: (\d+) of them", (ROOT / "CHANGELOG.md").read_text("utf-8"))
+    counts = [*re.findall(r"\[(\d+) questions\]", README)]
+    counts += re.findall(r"answers (\d+) questions", (ROOT / "CHANGELOG.md").read_text("utf-8"))
     assert counts == [str(len(ANALYSES))] * 2
 
 

@@ -76,7 +76,7 @@ def test_a_folder_stands_for_the_logs_in_it_and_twice_is_once(tmp_path):
     log_of(tmp_path, model="another")
     assert "6 results written" in command(tmp_path, "-o", tmp_path / "results").stderr
     assert "0 results written" in (again := command(tmp_path, "-o", tmp_path / "results").stderr)
-    assert "6 there before" in again
+    assert "6 already there" in again
 
 
 def test_other_answers_of_the_same_model_are_refused(tmp_path):

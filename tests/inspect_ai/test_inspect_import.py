@@ -96,7 +96,7 @@ def test_a_failed_sample_is_skipped_until_a_retry_has_it(evaluated, talks, tmp_p
     second = run(tmp_path / "logs", "-o", out)
     assert 0 == second.exit_code, second.output
     assert "1 result written" in second.output
-    assert "6 there before" in second.output
+    assert "6 already there" in second.output
     assert not (out / "_skipped_words.json").exists()
 
 
@@ -108,7 +108,7 @@ def test_what_a_cancelled_log_did_not_reach_is_counted(evaluated, talks, tmp_pat
     inspect_ai.log.write_eval_log(log, str(partial))
     found = run(partial, "-o", tmp_path / "out")
     assert 1 == found.exit_code
-    assert "1 sample never ended" in found.output
+    assert "1 sample never finished" in found.output
     assert 3 == len(results(tmp_path / "out"))
 
 
@@ -153,7 +153,7 @@ def test_a_log_of_another_task_in_a_folder_is_passed_over(evaluated, talks, tmp_
     (tmp_path / "logs" / "notes.json").write_text('{"not": "a log"}')
     found = run(tmp_path, "-o", tmp_path / "out")
     assert 1 == found.exit_code
-    assert 2 == found.output.count("Passed over")
+    assert 2 == found.output.count("Skipped")
     assert 1 == len(results(tmp_path / "out"))
 
 
@@ -162,7 +162,7 @@ def test_what_inspect_writes_beside_a_sets_logs_is_nothing_wrong(evaluated, talk
     for name in ("eval-set.json", "logs.json"):
         (tmp_path / "logs" / name).write_text("{}")
     found = run(tmp_path / "logs", "-o", tmp_path / "out")
-    assert (0, 0) == (found.exit_code, found.output.count("Passed over"))
+    assert (0, 0) == (found.exit_code, found.output.count("Skipped"))
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_a_lower_is_better_metric_says_so() -> None:
 
 
 def test_a_metric_with_a_chance_level_says_it() -> None:
-    assert "Blind guessing gets 0.5" in " ".join(explain("pairwise_accuracy").split())
+    assert "Guessing at random scores 0.5" in " ".join(explain("pairwise_accuracy").split())
 
 
 def test_a_judged_metric_says_that_it_depends_on_the_judge() -> None:

@@ -66,7 +66,7 @@ def test_a_file_gets_what_stdout_would_get(scores_file: Path, tmp_path: Path) ->
 
 def test_the_scores_are_never_overwritten(scores_file: Path) -> None:
     before = scores_file.read_bytes()
-    with pytest.raises(UsageError, match="the scores themselves"):
+    with pytest.raises(UsageError, match="the scores file itself"):
         _report(scores_file, "-o", scores_file.parent / "." / "scores.json")
     assert before == scores_file.read_bytes()
 

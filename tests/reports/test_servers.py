@@ -52,21 +52,20 @@ def test_what_changes_no_answer_is_not_told(two: dict[str, Any]) -> None:
 
 def test_a_format_that_was_not_held_by_a_schema_is_told(two: dict[str, Any]) -> None:
     scores = observed(two, {"structured_used": {"schema": 4}}, {"structured_used": {"object": 1, "text": 3}})
-    expected = "Answers were held to their format by a JSON schema: a; by JSON mode and the prompt alone: b."
+    expected = "The answer format was enforced by a JSON schema: a; by JSON mode and the prompt alone: b."
     assert [expected] == notes(scores)
 
 
 def test_another_model_than_was_asked_is_a_warning(two: dict[str, Any]) -> None:
     scores = observed(two, {"models_reported": {"cheaper": 4}})
-    assert ("Another model answered than was asked: a (cheaper).",) == build_report(scores).warnings
+    assert ("A different model answered than was requested: a (cheaper).",) == build_report(scores).warnings
 
 
 def test_several_models_and_providers_are_warnings_with_their_counts(two: dict[str, Any]) -> None:
     scores = observed(two, {}, {"models_reported": {"b": 3, "c": 1}, "providers_reported": {"X": 1, "Y": 4}})
     assert (
-        "Answered by more than one model id: b (b in 3 results and c in 1 result).",
-        "Answered by more than one provider, and providers run a model differently: "
-        "b (Y in 4 results and X in 1 result).",
+        "More than one model ID answered: b (b in 3 results and c in 1 result).",
+        "More than one provider answered, and providers run a model differently: b (Y in 4 results and X in 1 result).",
     ) == build_report(scores).warnings
 
 
@@ -84,7 +83,7 @@ def test_the_branch_view_says_it_at_its_end(two: dict[str, Any]) -> None:
 def test_names_of_servers_steer_no_terminal(two: dict[str, Any]) -> None:
     shown = render(observed(two, {"models_reported": {"x\x1b[2J": 1}}), format="terminal")
     assert "\x1b" not in shown
-    assert "than was asked: a (x)" in " ".join(shown.split())
+    assert "than was requested: a (x)" in " ".join(shown.split())
 
 
 @pytest.mark.parametrize("nothing", [None, {}, {"models_reported": None, "adapted": {}}])

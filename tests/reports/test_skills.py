@@ -65,7 +65,7 @@ def test_without_an_oracle_the_ceiling_is_the_best_possible_value():
     found, cells = section(scores, "base-rate")
     parts = (values(scores, "composite", "good"), base_rate(scores, "composite"), [100.0] * 6)
     assert ratio(*parts) == pytest.approx(cells["composite_skill", "good"].value)
-    assert "best value" in found.notes[0]
+    assert "maximum" in found.notes[0]
 
 
 def test_where_lower_is_better_skill_still_grows_upwards(scores):

@@ -57,7 +57,7 @@ def test_machines_get_them_as_numbers(scores: dict[str, Any]) -> None:
 def test_few_conversations_are_given_no_tiers_and_told_why() -> None:
     text = render(document({"a": 90.0, "b": 10.0}, count=SMALL - 1))
     assert "(ranks)" not in text
-    assert "No tiers: under 20 conversations" in text
+    assert "No tiers: fewer than 20 conversations" in text
 
 
 def test_few_conversations_in_common_get_places_and_no_tier() -> None:
@@ -65,7 +65,7 @@ def test_few_conversations_in_common_get_places_and_no_tier() -> None:
     one, other = np.where(np.arange(60) < 35, values, np.nan), np.where(np.arange(60) >= 25, values + 9, np.nan)
     report = build_report(plain_scores({"a": {"composite": one}, "b": {"composite": other}}))
     assert [None, None] == [group.standing.tier for group in report.groups if group.standing]
-    assert "too few conversations" in report.sections[0].notes[0]
+    assert "too few shared conversations" in report.sections[0].notes[0]
 
 
 def test_a_single_model_has_no_standing() -> None:

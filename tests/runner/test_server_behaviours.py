@@ -100,7 +100,7 @@ def rejected(
 def item(name: str, behaviours: Sequence[Behaviour], *reads: str, requests: int = 1, **counts: int) -> Row:
     """A call that gets no answer: a result is written with an item less, and nothing is asked for ever."""
     counts = {"reasked": 0, "refused": 0, "truncated": 0} | counts
-    told = ("Calls not answered in full: 1 ", *reads)
+    told = ("Calls without a complete answer: 1 ", *reads)
     return Row(name, behaviours, requests, reads=told, unread=("retry", "Traceback"), calls=counts, lost=True)
 
 
@@ -134,10 +134,10 @@ TOO_LONG = "Not answered: "
 ROWS = [
     retried("1 inner code", Status(200, INNER), "local answered 502 for fake-model: Upstream trouble"),
     retried("1 nulls beside a 429", Status(200, NULLED), "takes no more requests to fake-model for now: Busy upstream"),
-    retried("2 no choices", Status(200, {"id": "x"}), "there was no choice in it"),
-    retried("2 choices null", Status(200, {"choices": None}), "there was no choice in it"),
-    retried("2 choices empty", Status(200, {"choices": []}), "there was no choice in it"),
-    retried("2 message null", Status(200, {"choices": [{"message": None}]}), "there was no choice in it"),
+    retried("2 no choices", Status(200, {"id": "x"}), "it contains no choice"),
+    retried("2 choices null", Status(200, {"choices": None}), "it contains no choice"),
+    retried("2 choices empty", Status(200, {"choices": []}), "it contains no choice"),
+    retried("2 message null", Status(200, {"choices": [{"message": None}]}), "it contains no choice"),
     stopped(
         "3 wrong path",
         Status(200, {"error": "Unexpected endpoint or method. (POST /chat)"}),

@@ -349,8 +349,8 @@ def test_37_who_answered_at_what_price_is_recorded_for_each_call_and_several_pro
         with pytest.raises(SystemExit):
             main(words)
     said = " ".join(capsys.readouterr().out.split())
-    assert "Answered by more than one provider" in said
-    assert "Another model answered" not in said
+    assert "More than one provider answered" in said
+    assert "A different model answered" not in said
 
 
 @pytest.fixture

@@ -174,8 +174,8 @@ def test_a_journal_that_somebody_writes_to_is_not_read_and_that_is_said_where_it
     with Journal.open(tmp_path / "results", shard="1-of-2-another"):
         go("2/2", observer=second)
         assert CONVERSATIONS == go().complete_before
-    assert "_calls.sqlite3, so it is not read" in str(first.warnings)
-    assert "so it is not read" not in str(second.warnings)
+    assert "_calls.sqlite3, so it cannot be read" in str(first.warnings)
+    assert "so it cannot be read" not in str(second.warnings)
 
 
 def test_every_shard_keeps_its_own_list_of_what_was_skipped_and_the_whole_clears_them_all(

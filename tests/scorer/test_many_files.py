@@ -118,7 +118,7 @@ def test_few_files_are_not_worth_a_process():
 def test_a_foreign_file_is_refused_before_anything_is_read(folders, tmp_path):
     target = tmp_path / "notes.txt"
     target.write_text("mine")
-    with pytest.raises(DataError, match="is no scores file"):
+    with pytest.raises(DataError, match="is not a scores file"):
         score_to_file(tmp_path / "there is no such folder", folders[1], target)
     assert "mine" == target.read_text()
 

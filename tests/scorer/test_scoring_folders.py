@@ -227,7 +227,7 @@ def test_a_file_that_is_no_scores_file_is_never_overwritten(folders, tmp_path):
     for content in ("my notes", '{"schema_version": "1.0"}'):
         path = tmp_path / "notes.json"
         path.write_text(content)
-        with pytest.raises(DataError, match="is no scores file"):
+        with pytest.raises(DataError, match="is not a scores file"):
             write_scores(path, scores)
         assert content == path.read_text()
     with pytest.raises(DataError, match="is a folder"):

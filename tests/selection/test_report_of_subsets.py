@@ -127,7 +127,7 @@ def test_what_was_not_planted_is_not_claimed() -> None:
     settings = replace(SURE, metrics=("binary_om_accuracy", "binary_hp_accuracy"))
     made = reported(people_study(), f"topic = {WORRY}", settings, compare=True)
     assert {""} == {cell.mark for table in made[1].tables for row in table.rows for cell in row[1:]} - {"reference"}
-    assert "Binary OM: None of 3 differences" in made[1].shows
+    assert "Binary OM: None of the 3 differences" in made[1].shows
 
 
 @pytest.mark.slow

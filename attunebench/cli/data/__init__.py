@@ -17,10 +17,10 @@ def _group() -> None:
 
 
 for name, command, does in (
-    ("list", list_sets, "Known data sets: size, where found here, complete or not."),
-    ("get", get, "Fetch a published data set, or take it from a folder or archive."),
-    ("cut", cut, "Copy a published subset, or file numbers, out of a larger folder."),
-    ("verify", verify, "Check that a folder is whole, valid and unchanged."),
-    ("describe", describe, "What a paper's data table holds: people, turns, labels, base rates."),
+    ("list", list_sets, "List data sets and whether they are complete here."),
+    ("get", get, "Download a published data set, or copy it from a folder or archive."),
+    ("cut", cut, "Copy a published subset or given file numbers from a larger folder."),
+    ("verify", verify, "Check that a folder is complete, valid and unchanged."),
+    ("describe", describe, "Describe a data set as in a paper's data table."),
 ):
     app.command(name, cls=PanelCommand, short_help=does)(command)

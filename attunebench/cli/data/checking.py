@@ -33,29 +33,27 @@ _MOST_LINES = 20
 def verify(
     conversations: ConversationsArgument = None,
     folder: ConversationsOption = None,
-    subset: Annotated[
-        str | None, flag("It has to be this published subset: Sample200, Subsample50 …", "--as", metavar="NAME")
-    ] = None,
+    subset: Annotated[str | None, flag("Expected published subset, such as Sample200.", "--as", metavar="NAME")] = None,
     manifest: Annotated[
         Path | None, flag("The manifest.", metavar="FILE", shown="attunebench-manifest.json in DIR")
     ] = None,
     write_manifest: Annotated[
-        bool, flag("Write down name, size and digest of every file, for later looks.", "--write-manifest")
+        bool, flag("Record name, size and digest of every file for later checks.", "--write-manifest")
     ] = False,
-    replace: Annotated[bool, flag("Write it over one that says otherwise.", "--replace")] = False,
+    replace: Annotated[bool, flag("Overwrite a different manifest.", "--replace")] = False,
 ) -> None:
-    """Check a folder of conversations: how many, which published subset, every error, duplicates, and what has changed
-    since its manifest was written. Changes nothing; only --write-manifest writes.
+    """Check a folder of conversations: its size, the published subset it matches, errors, duplicates, and changes
+    since its manifest was written. Only --write-manifest writes anything.
 
-    Exit status 1 where something is wrong: an error in a file, a duplicate, a file that is changed, missing or new
-    against the manifest, or not the subset that --as names.
+    Exit status 1 if there is a problem: an error in a file, a duplicate, a file that is changed, missing or new
+    relative to the manifest, or a subset other than --as.
     """
     from attunebench.conversations.loading import MANIFEST_NAME
     from attunebench.datasets.verifying import manifest_of, read_manifest, save_manifest
     from attunebench.datasets.verifying import verify as verify_folder
 
     if replace and not write_manifest:
-        raise UsageError("--replace goes with --write-manifest; without it nothing is written.")
+        raise UsageError("--replace requires --write-manifest.")
     place = one_folder(conversations, folder)
     path = manifest or place / MANIFEST_NAME
     known = None
@@ -72,9 +70,9 @@ def verify(
         _print("manifest", f"differences from the manifest of {known.created}: {len(verification.changes)}.")
     if not write_manifest:
         if known is None:
-            _print("manifest", "none; --write-manifest writes one, so that later changes are found.")
+            _print("manifest", "none; --write-manifest writes one for later checks.")
     elif not verification.report.ok:
-        _print("manifest", "not written, since files have errors.")
+        _print("manifest", "not written, because files have errors.")
     elif verification.changes:
         _print("manifest", f"not written: {path} differs; --replace overwrites it.")
     elif known is None:
@@ -99,10 +97,10 @@ def describe(
     mask_below: Annotated[
         int,
         flag(
-            "Mask what fewer than N participants told, and what would give it away, for tables that are "
-            "published: a rare answer can tell who somebody is.",
+            "Mask values reported by fewer than N participants, and values that would reveal them: in published "
+            "tables, a rare answer can identify a person.",
             metavar="N",
-            shown="masks nothing",
+            shown="no masking",
             min=0,
         ),
     ] = 0,
@@ -111,10 +109,10 @@ def describe(
     *,
     shown: dict[str, Any],
 ) -> None:
-    """Describe a set of conversations in tables: its size, labels by kind, emotions, the base rates of every question,
-    preferred replies, affect before and after, answers, participants and topics. What is missing is counted.
+    """Describe a set of conversations in tables: size, labels by kind, emotions, base rates of every question,
+    preferred replies, affect before and after, answers, participants and topics. Missing values are counted.
 
-    Reads the data alone: no model's answers and no scores.
+    Reads conversations only, no results or scores.
     """
     from attunebench.cli.loading import load
     from attunebench.datasets.describing import describe as described
@@ -124,7 +122,8 @@ def describe(
     loaded, book = load(place, codebook, skip_invalid=skip_invalid, quiet=True)
     if output is not None and output.name.endswith(".json") and place.resolve() in output.resolve().parents:
         raise UsageError(
-            f"{output} would lie among conversations and be read as one of them; name a file in another folder with -o."
+            f"{output} is in a conversations folder and would be read as a conversation; name a file in another folder "
+            "with -o."
         )
     made = described(
         loaded,

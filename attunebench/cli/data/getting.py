@@ -26,14 +26,13 @@ if TYPE_CHECKING:
 
 
 def list_sets(
-    place: Annotated[Path | None, flag("Look in this folder too.", "--in", metavar="DIR")] = None,
+    place: Annotated[Path | None, flag("Search this folder too.", "--in", metavar="DIR")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the known data sets: how many conversations each has, in which folder it was found, whether it is complete
-    there or which numbers are missing, and how to get it.
+    """List the known data sets with their size, the folders that contain them, missing numbers, and how to get them.
 
-    Looks in this folder, in ./data, in "Test Samples" and in DIR, and one level down in each, by folder and file
-    names alone; `data verify` looks into the files.
+    Searches this folder, ./data, "Test Samples" and DIR, each one level deep, by names only; `data verify` reads the
+    files.
     """
     from attunebench.datasets.getting import list_known
 
@@ -61,8 +60,8 @@ def get(
     source: Annotated[
         str | None,
         flag(
-            "A folder, a zip, a .tar or .tar.gz, or an http(s) address of one. Files are found by their names "
-            "(conversation_<number>.json) wherever they lie in it.",
+            "A folder, a zip, a .tar or .tar.gz, or an http(s) address of one. Files are found by name "
+            "(conversation_<number>.json) anywhere in it.",
             "--from",
             metavar="PLACE",
             shown="the published repository, Thoughtful-Lab/attunebench on GitHub",
@@ -70,22 +69,20 @@ def get(
     ] = None,
     to: Annotated[
         Path | None,
-        flag("The folder that is made; with `all`, the one that theirs are made in.", metavar="DIR", shown="data/NAME"),
+        flag("The new folder; with `all`, their parent folder.", metavar="DIR", shown="data/NAME"),
     ] = None,
-    sha256: Annotated[str | None, flag("What the archive's SHA-256 has to be.", metavar="HEX")] = None,
-    replace: Annotated[
-        bool, flag("Put it in the place of a folder that is there, once it is whole.", "--replace")
-    ] = False,
+    sha256: Annotated[str | None, flag("Expected SHA-256 of the archive.", metavar="HEX")] = None,
+    replace: Annotated[bool, flag("Replace an existing folder once the new one is complete.", "--replace")] = False,
     partial: Annotated[
-        bool, flag("Take what there is: leave out what is missing or invalid, and name it.", "--partial")
+        bool, flag("Accept an incomplete set; missing and invalid files are listed.", "--partial")
     ] = False,
-    quiet: Annotated[bool, flag("No progress; only what came.", "--quiet", "-q")] = False,
+    quiet: Annotated[bool, flag("Print only the outcome, without progress.", "--quiet", "-q")] = False,
 ) -> None:
-    """Bring a published data set into a folder of its own, with the codebook, licence and readme where its source has
-    them. Every conversation is checked, and a manifest is written for `data verify`.
+    """Copy a published data set into its own folder, with codebook, licence and readme if the source has them.
+    Validates every conversation and writes a manifest for `data verify`.
 
-    The folder appears whole or not at all. A download that breaks off is retried. Where the
-    data set is there already, complete and valid, nothing is fetched.
+    The folder is created completely or not at all. Interrupted downloads are retried. If the data set is already
+    there, complete and valid, nothing is downloaded.
     """
     from attunebench.datasets.getting import get as fetch
 
@@ -110,7 +107,7 @@ def cut(
     source: Annotated[
         Path | None,
         flag(
-            "Folder to cut from, or the name of a set that lies in ./data: Sample200.  [required]",
+            "Source folder, or the name of a set in ./data, such as Sample200.  [required]",
             "--from",
             *FOLDER,
             metavar="DIR",
@@ -118,13 +115,13 @@ def cut(
     ] = None,
     to: Annotated[Path | None, flag("The new folder.", metavar="DIR", shown="NAME beside --from")] = None,
     numbers: Annotated[str | None, flag("These file numbers instead of NAME: 1-20,33.", metavar="LIST")] = None,
-    partial: Annotated[bool, flag("Also where some of the files are not there.", "--partial")] = False,
-    replace: Annotated[bool, flag("In place of a data folder that is there.", "--replace")] = False,
+    partial: Annotated[bool, flag("Accept missing or invalid files.", "--partial")] = False,
+    replace: Annotated[bool, flag("Replace an existing data folder.", "--replace")] = False,
 ) -> None:
-    """Copy the files of a subset out of a larger folder, to the byte, with the codebook and a manifest.
+    """Copy the files of a subset from a larger folder, byte for byte, with the codebook and a manifest.
 
-    The new folder appears whole or not at all. Number 106 of Subsample100 is outside Sample200: cut from there, it is
-    missing, and --partial cuts the other 99.
+    The new folder is created completely or not at all. Number 106 of Subsample100 is not in Sample200; use --partial
+    to copy the other 99.
     """
     from attunebench.datasets.getting import DEFAULT_PARENT
     from attunebench.datasets.getting import cut as cut_out

@@ -46,10 +46,10 @@ def describe(
     wanted = list(sections)
     unknown = [name for name in wanted if name not in SECTIONS]
     if unknown:
-        raise UsageError(f"There is no section '{unknown[0]}'; choose of {', '.join(SECTIONS)}.")
+        raise UsageError(f"There is no section '{unknown[0]}'; choose from {', '.join(SECTIONS)}.")
     data = Data(tuple(conversations), codebook or default_codebook(), mask_below)
     made = [_finished(make(data), data) for name, make in SECTIONS.items() if not wanted or name in wanted]
-    warnings = [f"Left out: {file}" for file in left_out]
+    warnings = [f"Skipped: {file}" for file in left_out]
     return (replace(made[0], warnings=(*made[0].warnings, *warnings)), *made[1:])
 
 

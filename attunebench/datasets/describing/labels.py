@@ -31,7 +31,7 @@ def size(data: Data) -> Analysis:
             "Words of a participant's message": [len(turn.user_message.split()) for _, turn in data.turns],
             "Words of the original model's reply": [len(turn.llm_response.split()) for _, turn in data.turns],
         },
-        "SD with n − 1. Words are what stands between white space.",
+        "SD with n − 1. Words are separated by white space.",
         total=True,
     )
     return Analysis(
@@ -42,12 +42,12 @@ def size(data: Data) -> Analysis:
         f"{len(data.turns):,} turns and {labels.rows[-1][1].value:,} labels.",
         tables=(amounts, labels),
         warnings=(
-            f"{written} of the {counted(n, 'conversation')} are written examples: no human data, and not comparable "
-            "with published figures.",
+            f"{written} of the {counted(n, 'conversation')} are written examples, not human data: figures cannot be "
+            "compared with published ones.",
         )
         if written
         else (),
-        notes=(f"{counted(unknown, 'conversation')} without a participant's id, each taken for a person of its own.",)
+        notes=(f"{counted(unknown, 'conversation')} without a participant ID, each counted as a separate person.",)
         if unknown
         else (),
     )
@@ -82,11 +82,11 @@ def _labels(data: Data) -> Table:
         counts("given", (n for _, n, _ in lines), "Given"),
         column("per_conversation", (part(n, len(conversations)) for _, n, _ in lines), "A conversation", digits=1),
         counts("missing", (missing for _, _, missing in lines), "No truth"),
-        caption="“na” is an answer. “No truth”: what a file leaves open (no answer, a tie), in no denominator.",
+        caption="“na” is an answer. “No truth” counts missing labels (no answer, a tie), which are in no denominator.",
         notes=(
-            f"What is observed and what is preferred are two labels; counted as one judgement it is "
-            f"{given - len(judgements):,} in all.",
-            *([f"{counted(unknown, 'emotion')} of unknown intensity, counted as given."] if unknown else []),
+            "Observed and preferred behaviour are two labels; counted as one judgement, the total is "
+            f"{given - len(judgements):,}.",
+            *([f"{counted(unknown, 'emotion')} of unknown intensity, included in the counts."] if unknown else []),
         ),
     )
 
@@ -98,7 +98,7 @@ def _known(values: Iterable[object]) -> tuple[int, int]:
 
 
 def emotions(data: Data) -> Analysis:
-    """Turns by their emotions, and emotions by frequency and intensity."""
+    """Turns by number of emotions, and emotions by frequency and intensity."""
     known = [turn.tags for _, turn in data.turns if turn.tags is not None]
     n, tagged = len(known), sum(map(bool, known))
     felt: dict[str, list[float | None]] = {emotion: [] for emotion in data.codebook.panas}
@@ -111,28 +111,28 @@ def emotions(data: Data) -> Analysis:
     turns: list[tuple[str, int, float | None]] = [
         ("Turns with an emotion", tagged, part(tagged, n)),
         ("Neutral turns (no shift)", n - tagged, part(n - tagged, n)),
-        ("Turns without truth", len(data.turns) - n, None),
+        ("Turns without a label", len(data.turns) - n, None),
     ]
     turns += [(f"… with {counted(k, 'emotion')}", kinds[k], part(kinds[k], n)) for k in sorted(kinds) if k]
     return Analysis(
         "emotions",
         "Emotions",
-        "What did people feel, how often and how strongly?",
-        shows=f"{tagged:,} of {counted(n, 'turn')} with a label have an emotion, the others are neutral."
+        "What did people feel, how often, and how strongly?",
+        shows=f"{tagged:,} of {counted(n, 'turn')} with a label have an emotion; the others are neutral."
         + (f" Most frequent: {listed(most)}." if most else ""),
         tables=(
             table(
                 "turns",
-                "Turns by their emotions",
+                "Turns by number of emotions",
                 words("kind", (label for label, _, _ in turns), "Turns"),
                 counts("n", (count for _, count, _ in turns), "n"),
                 column("share", (part for _, _, part in turns), "Share", "share"),
                 caption=f"Shares of the {n:,} turns with a label."
-                + (f" {statistics.fmean(map(len, known)):.2f} emotions a turn on average." if known else ""),
+                + (f" {statistics.fmean(map(len, known)):.2f} emotions per turn on average." if known else ""),
             ),
             _emotion_table(data, felt, n),
         ),
-        cannot="PANAS has no sadness, calm, loneliness or relief, so that such states cannot be tagged.",
+        cannot="PANAS lacks sadness, calm, loneliness and relief, so these cannot be tagged.",
     )
 
 
@@ -151,7 +151,7 @@ def _emotion_table(data: Data, felt: dict[str, list[float | None]], n_turns: int
         column("of_turns", (part(len(values), n_turns) for values in ordered.values()), "Share of turns", "share"),
         column("intensity", map(mean_cell, ordered.values()), "Mean intensity", digits=2),
         column("sd", (statistics.stdev(values) if len(values) > 1 else None for values in known), "SD", digits=2),
-        caption=f"{total:,} tags in {n_turns:,} turns. Intensities run from 1 to 7; their n is told where some are "
+        caption=f"{total:,} tags in {n_turns:,} turns. Intensities range from 1 to 7; n is given where some are "
         "unknown.",
         chart=Chart("bars", "emotion", ("of_turns",), axis="Share of turns"),
     )

@@ -34,8 +34,8 @@ _DEMOGRAPHICS = {
     "work_edu_background": "Work or studies",
 }
 _QUESTIONS = {
-    "q1": "Q1, goals (several are possible)",
-    "q2": "Q2, how clearly feelings came out",
+    "q1": "Q1, goals (multiple answers)",
+    "q2": "Q2, clarity of feelings",
     "q3": "Q3, fit of the model",
 }
 _NOTHING = "nothing named"
@@ -58,7 +58,7 @@ def people(data: Data) -> Analysis:
         for name, label in _DEMOGRAPHICS.items()
     ]
     bands = [_bands(trait, trait.division) for trait in traits_of(data.conversations) if trait.division]
-    told = "Shares of the participants who told."
+    told = "Shares of the participants with an answer."
     return Analysis(
         "people",
         "Participants",
@@ -66,35 +66,39 @@ def people(data: Data) -> Analysis:
         shows=f"{counted(known, 'participant')} of {len(data.people)} with a profile.",
         tables=(
             facet_table(
-                data, "demographics", "Demographics", demographics, f"{told} Several fields of work or study count."
+                data,
+                "demographics",
+                "Demographics",
+                demographics,
+                f"{told} Multiple fields of work or study are possible.",
             ),
             facet_table(
                 data,
                 "diagnoses",
                 "Diagnoses, self-reported",
                 [Facet("Diagnosis (self-reported)", _demographic("diagnoses"))],
-                f"{told} Several can be told.",
+                f"{told} Multiple answers are possible.",
             ),
             facet_table(
                 data,
                 "diagnosis_groups",
                 "Groups of diagnoses, self-reported",
                 [Facet("Group", _groups, GROUPS, closed=True)],
-                "By parts of the names; somebody can be in several groups.",
+                "Grouped by parts of the names; a person can be in several groups.",
             ),
             facet_table(
                 data,
                 "screeners",
                 "Bands of screening scales",
                 bands,
-                "Screeners, no diagnoses. Shares of the participants with a value. PROMIS: T scores.",
+                "Screeners, not diagnoses. Shares of the participants with a value. PROMIS: T scores.",
                 notes=asrs_note(data.conversations),
             ),
             _scales(data),
         ),
         cannot="Diagnoses are self-reported. A band of a screening scale is “screen-positive” and never a diagnosis.",
         notes=(
-            "A table over people can tell who they are: before it is published, look for cells with few participants."
+            "Tables about people can identify them: before publishing, check for cells with few participants."
             + ("" if data.mask_below > 1 else " --mask-below N hides them."),
         ),
     )
@@ -129,7 +133,7 @@ def _scales(data: Data) -> Table:
         label: [mean_of([score[name] for score in theirs if name in score]) for theirs in scores]
         for name, label in labels.items()
     }
-    caption = "Over participants; where conversations of one differ, their mean counts. TIPI has no cut-off."
+    caption = "Over participants; if a person's conversations differ, their mean is used. TIPI has no cut-off."
     return spread_table(data, "scales", "Scales", "Scale", means, caption)
 
 
@@ -141,7 +145,7 @@ def affect(data: Data) -> Analysis:
         after = [getattr(c.post_panas, side) for c in data.conversations]
         parts = {"before": before, "after": after, "change": _change(before, after)}
         quantities |= {f"{label}, {part}": values for part, values in parts.items()}
-    caption = "Over conversations. Change: after minus before, where both are known."
+    caption = "Over conversations. Change is after minus before, where both are known."
     totals = spread_table(data, "totals", "PANAS totals", "Total", quantities, caption)
     means = {row[0].value: row[2].value for row in totals.rows}
     changes = [
@@ -155,9 +159,11 @@ def affect(data: Data) -> Analysis:
         "How did people feel before and after the conversation?",
         shows=f"{'; '.join(changes)}." if changes else "",
         tables=(totals, _items(data)),
-        notes=("Totals run from 10 to 70 here (items 1–7). Published norms are for items 1–5 and do not apply.",),
-        cannot="No change can be attributed to the conversation: there is no control group without one. Positive and "
-        "negative affect are two scales, not the ends of one.",
+        notes=(
+            "Totals range from 10 to 70 here (items from 1 to 7). Published norms for items from 1 to 5 do not apply.",
+        ),
+        cannot="Changes cannot be attributed to the conversation, because there is no control group. Positive and "
+        "negative affect are separate scales, not the ends of one.",
     )
 
 
@@ -179,8 +185,8 @@ def _items(data: Data) -> Table:
             column(name, (mean_cell(values, data.mask_below) for values in of_items), name.capitalize(), digits=2)
             for name, of_items in parts.items()
         ),
-        caption=f"Means over {counted(len(data.conversations), 'conversation')}, from 1 to 7; n is told where some are "
-        "unknown.",
+        caption=f"Means over {counted(len(data.conversations), 'conversation')}, from 1 to 7; n is given where some "
+        "are unknown.",
     )
 
 
@@ -208,7 +214,7 @@ def answers(data: Data) -> Analysis:
     return Analysis(
         "answers",
         "Answers about the whole conversation",
-        "What were people looking for, and how well did the model fit?",
+        "What were people looking for, and how well did the replies fit?",
         tables=(
             *(asked(name, title) for name, title in _QUESTIONS.items()),
             facet_table(
@@ -216,8 +222,8 @@ def answers(data: Data) -> Analysis:
                 "follow_up",
                 "Follow-up: what felt off",
                 [off],
-                f"Asked after a negative Q3 alone. {_ANSWERED} Texts that are no option of the codebook are counted, "
-                "not shown.",
+                f"Asked only after a negative Q3. {_ANSWERED} Texts that are not codebook options are counted but not "
+                "shown.",
                 of="conversations",
             ),
             spread_table(
@@ -260,10 +266,10 @@ def topics(data: Data) -> Analysis:
     return Analysis(
         "topics",
         "Topics and models",
-        "What are the conversations about, and with whom?",
+        "What are the conversations about, and with which models?",
         tables=(
             topic_table,
-            shares("subtopics", "Subtopics by topic", subtopics, "of a topic that tell a subtopic"),
+            shares("subtopics", "Subtopics by topic", subtopics, "of a topic that name a subtopic"),
             shares("attitudes", "Attitude to the topic", [attitude]),
             shares("models", "Original models", [Facet("Original model", lambda c: c.metadata.get("model"))]),
         ),

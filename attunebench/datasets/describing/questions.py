@@ -34,17 +34,17 @@ def binary(data: Data) -> Analysis:
         words("text", (data.codebook.binary[question].observer_text for question in judged), "Question"),
         *_rates(list(judged.values())),
         caption=f"Shares of yes among yes and no, each with its n (judged turns); {WILSON}. Gap: observed minus "
-        "preferred over turns where both are yes or no; above 0 the reply does it more often than people want it.",
+        "preferred over turns where both are yes or no; above 0, replies do it more often than people want.",
         chart=Chart("dumbbells", "question", ("observed", "preferred"), axis="Share of yes"),
     )
     n, asked = sum(map(len, judged.values())), sum(map(bool, judged.values()))
     return Analysis(
         "binary",
         "Binary questions",
-        "How often did replies do what was asked about, and how often would people have wanted it?",
+        "How often did replies show each behaviour, and how often did people want it?",
         shows=f"{n:,} judgements of {counted(asked, 'question')}.{_widest_gap(questions)}",
         tables=(questions, _by_category(data, judged)),
-        cannot="What people would have wanted is what they said after the reply had been given.",
+        cannot="People stated what they wanted after they had seen the reply.",
     )
 
 
@@ -61,7 +61,7 @@ def _rates(groups: Sequence[Judged]) -> list[Filled]:
     among = "share of yes among yes and no: "
     return [
         _shares("observed", observed, "Observed: yes", meaning=f"{among}the reply did it"),
-        _shares("preferred", preferred, "Preferred: yes", meaning=f"{among}the person would have wanted it"),
+        _shares("preferred", preferred, "Preferred: yes", meaning=f"{among}the person wanted it"),
         _shares("gap", gaps, "Gap", meaning="observed minus preferred, where both are yes or no"),
     ]
 
@@ -91,9 +91,7 @@ def _widest_gap(questions: Table) -> str:
     if not size:
         return ""
     way = "more" if gap > 0 else "less"
-    return (
-        f" The widest gap is that of {question}: replies do it {way} often than people want it, by {size:.2f} (n {n})."
-    )
+    return f" {question} has the widest gap: replies do it {way} often than people want it, by {size:.2f} (n {n})."
 
 
 Made = Sequence[tuple[str, Comparison]]
@@ -112,7 +110,7 @@ def pairwise(data: Data) -> Analysis:
         "Which of the three replies did people prefer?",
         shows=f"{counted(len(made), 'comparison')}, {sum(c.winner is None for _, c in made):,} without a winner."
         + (
-            f" {_VARIANT[best]} replies win most often: {known[best]:.3f} of those they are in."
+            f" {_VARIANT[best]} replies win most often, in {known[best]:.3f} of their comparisons."
             if best is not None
             else ""
         ),
@@ -141,7 +139,7 @@ def _wins_by_question(data: Data, made: Made) -> Table:
         words("question", groups, "ID"),
         words("text", (texts[question] or "" for question in groups), "Question"),
         *(_shares(name, [_wins(name, made) for made in groups.values()], _VARIANT[name]) for name in REPLY_VARIANTS),
-        caption=f"Share of the decided comparisons that a variant is in and wins, with n; chance is 0.5. {WILSON}.",
+        caption=f"Share of its decided comparisons that a variant wins, with n; chance is 0.5. {WILSON}.",
         notes=(f"Comparisons without a winner: {', '.join(undecided)}.",) if undecided else (),
     )
 

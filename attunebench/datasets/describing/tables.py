@@ -22,7 +22,7 @@ from attunebench.text import printable
 MASKED = "masked"
 NOT_TOLD = "not told"
 _LONGEST = 100
-WILSON = "95 % Wilson intervals that allow for answers of one person being alike"
+WILSON = "95 % Wilson intervals that account for the correlation of one person's answers"
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class Data:
     def mask_note(self) -> str:
         """What "masked" means."""
         return (
-            f"“{MASKED}”: fewer than {self.mask_below} participants, or a number from which such a one could be "
-            "computed; ranges, which are single people's values, are left out. That is no formal anonymisation."
+            f"“{MASKED}”: fewer than {self.mask_below} participants, or a number that would reveal such a value. "
+            "Ranges, which show single people's values, are omitted. This is not formal anonymisation."
         )
 
 
@@ -186,7 +186,7 @@ def facet_table(
         if facet.single and people >= max(data.mask_below, 1):
             differing.append(f"{facet.label} (of {counted(people, 'participant')})")
     if differing:
-        notes = (*notes, f"Conversations of one participant differ in {listed(differing)}; each answer is counted.")
+        notes = (*notes, f"A participant's conversations differ in {listed(differing)}; each answer is counted.")
     return table(
         id,
         title,

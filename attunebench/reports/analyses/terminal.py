@@ -74,7 +74,7 @@ def render_findings(
     columns = [Column(head, tuple(analysis.name for analysis in analyses), key=True)]
     if with_n:
         columns.append(Column("n", tuple(str(_n_of(analysis) or "") for analysis in analyses), right=True))
-        below = ("n: conversations behind the first table of each, at most.", *below)
+        below = ("n: largest number of conversations in the first table of each analysis.", *below)
     room = console.width - sum(column.width + GAP for column in columns)
     columns.append(Column("Finding", tuple(_finding(analysis, room) for analysis in analyses), limit=room))
     _draw_grid(console, Grid(tuple(columns)))

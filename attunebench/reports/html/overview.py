@@ -65,32 +65,32 @@ def _verdict(ranking: Ranking, report: Report) -> tuple[str, str]:
     """Who is best, and how sure the order is, for a reader who knows no statistics."""
     pairs = ranking.pairs
     if not ranking.ranked:
-        return "No model has a score on conversations that all models share.", "There is nothing to compare."
+        return "No conversation has scores from all models.", "There is nothing to compare."
     first = ranking.ranked[0]
     leader, score = ranking.groups[first].label, f"{number(float(ranking.mean[first]), 1)} of 100 points"
     base = _lines(report)["base rate"]
     if base is not None and base > ranking.mean[first]:
-        score += f", below the base rate of {number(base, 1)}: always giving the most frequent answer scores more"
+        score += f", below the base rate of {number(base, 1)}: always giving the most frequent answer scores higher"
     elif base is not None:
         score += f"; base rate {number(base, 1)}"
     if len(ranking.ranked) == 1:
         alone = f"{leader} scores {score}. There is no other model to compare with."
-        return alone, "The interval says how far the score could be off."
+        return alone, "The interval shows the uncertainty of the score."
     if ranking.small:
-        best = f"{leader} has the highest score ({score}), but {ranking.sample} are too few to call anyone best."
-        return best, "Not at all: so few conversations or participants support no claim, however large a difference is."
+        best = f"{leader} has the highest score ({score}), but {ranking.sample} are too few to name a best model."
+        return best, "Too few conversations or participants for any claim, however large the difference."
     rest = [ranking.groups[place].label for place in ranking.tiers[0] if place != first]
     verb = "does" if len(rest) == 1 else "do"
     best = (
         f"{leader} has the highest score ({score}). {listed(rest)} {verb} not score significantly lower."
         if rest
-        else f"{leader}, with {score}. It is significantly ahead of every other model here."
+        else f"{leader} ({score}), which scores significantly higher than every other model."
     )
     parts = [f"{pairs.apart} of {counted(pairs.of, 'pair')} of models differ significantly."]
     detectable = pairs.mde_corrected[~np.isnan(pairs.mde_corrected)]
     if detectable.size:
         least = number(float(np.median(detectable)), 1)
-        parts.append(f"With this many conversations, differences under about {least} points would mostly go unnoticed.")
+        parts.append(f"With this many conversations, differences below about {least} points are usually not detected.")
     if not np.isnan(ranking.stability.p_best[first]):
         share = round(100 * float(ranking.stability.p_best[first]))
         parts.append(f"{leader} comes first in {share} of 100 resamples of the conversations.")

@@ -23,7 +23,7 @@ from attunebench.statistics.bootstrap import Floats
 from attunebench.text import UNDEFINED
 
 _QUESTIONS = 3
-_BLOCKS: Mapping[Block, str] = {"binary_om": "did the reply", "binary_hp": "would the person have wanted it to"}
+_BLOCKS: Mapping[Block, str] = {"binary_om": "did the reply", "binary_hp": "did the person want it to"}
 _KINDS = {"model": "", "human": "person", "baseline": "built-in baseline", "oracle": "answers from the labels"}
 
 
@@ -110,7 +110,7 @@ def _farthest(asked: Sequence[_Asked], models: ScoreTable, key: tuple[str, str])
     if chosen:
         yield table(
             "questions",
-            "Where it differs most from the other models",
+            "Questions with the largest differences from other models",
             words("question", [one.text for one in asked]),
             column(
                 "own",
@@ -122,8 +122,8 @@ def _farthest(asked: Sequence[_Asked], models: ScoreTable, key: tuple[str, str])
             column("gap", gaps, "difference"),
             counts("turns", [one.turns for one in asked]),
             order=chosen,
-            caption="The largest of many differences: some are large by chance. The analysis “Agreement by question” "
-            "has all of them.",
+            caption="The largest of many differences, some of them large by chance. The analysis “Agreement by "
+            "question” shows all of them.",
         )
 
 

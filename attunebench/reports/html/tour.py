@@ -23,11 +23,11 @@ _FEWEST = 3
 """A turn on which fewer yes/no answers can be compared says little about models among each other."""
 
 RULES = {
-    "person": "Against the person: for each turn the mean over the models of Emotion VA, Binary OM, Binary HP and "
-    f"Pairwise (those that are defined); the {STOPS} turns with the lowest mean, at most {PER_TALK} of a conversation.",
-    "models": "Among each other: for each turn the mean over its yes/no questions of 4·p·(1 − p), where p is the share "
-    f"of models that say yes (1: they are split in halves, 0: all say the same); the {STOPS} highest, at most "
-    f"{PER_TALK} of a conversation.",
+    "person": f"Disagreement with the person: the {STOPS} turns with the lowest mean over models of Emotion VA, Binary "
+    f"OM, Binary HP and Pairwise (where defined), at most {PER_TALK} per conversation.",
+    "models": f"Disagreement among models: the {STOPS} turns with the highest mean of 4·p·(1 − p) over their yes/no "
+    f"questions, where p is the share of models that answer yes (1: evenly split, 0: all equal), at most {PER_TALK} "
+    "per conversation.",
 }
 
 

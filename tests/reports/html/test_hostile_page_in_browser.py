@@ -70,7 +70,7 @@ def clicked_through(chromium: Any, path: Path) -> list[str]:
         for place in range(min(most, page.locator(kind).count())):
             page.evaluate("([kind, place]) => document.querySelectorAll(kind)[place].click()", [kind, place])
             page.evaluate("new Promise((done) => setTimeout(done, 0))")
-            for label in ("The whole talk", "Next turn"):
+            for label in ("Whole conversation", "Next turn"):
                 if kind == "[data-talk]":
                     page.locator("#behind").get_by_role("button", name=label).first.click()
             page.evaluate("for (const one of document.querySelectorAll('dialog details')) one.open = true")

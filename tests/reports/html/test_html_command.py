@@ -85,7 +85,7 @@ def test_a_file_of_somebody_else_is_left_as_it_is(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("report.html").write_text("<h1>mine</h1>")
-    with pytest.raises(UsageError, match="left as it is"):
+    with pytest.raises(UsageError, match="not overwritten"):
         run(scored_folder / "scores.json", "--format", "html")
     assert "<h1>mine</h1>" == Path("report.html").read_text()
 
@@ -99,9 +99,9 @@ def test_the_scores_are_never_overwritten(scored_folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--format", "html", "--all"), "goes without"),
+        (("--format", "html", "--all"), "does not take"),
         (("--format", "html", "--results", "nowhere"), "no folder nowhere"),
-        (("--results", os.curdir), "for --format html"),
+        (("--results", os.curdir), "only to --format html"),
         (("--format", "html", "--no-texts", "--results", os.curdir), "one or the other"),
     ],
 )

@@ -126,8 +126,8 @@ def test_a_score_about_the_whole_talk_leads_to_the_answers_about_it(tab: Tab) ->
     dialog = tab.page.locator("#behind")
     dialog.get_by_text("24 conversations, the worst first").wait_for()
     dialog.locator("tbody .d").first.click()
-    dialog.get_by_text("About the whole talk", exact=True).first.wait_for()
-    assert "positive mood after the talk" in dialog.inner_text()
+    dialog.get_by_role("heading", name="Whole conversation", exact=True).first.wait_for()
+    assert "positive mood after the conversation" in dialog.inner_text()
     dialog.get_by_role("button", name="Back to the list").click()
     dialog.get_by_text("24 conversations, the worst first").wait_for()
 

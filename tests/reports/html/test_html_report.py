@@ -113,7 +113,7 @@ def test_every_analysis_is_there_with_its_question(html_page: str) -> None:
 
 def test_the_first_view_says_who_is_best_how_sure_and_on_what(html_page: str) -> None:
     board = html_page.partition('id="board"')[2].partition("</section>")[0]
-    assert "strong, with" in board
+    assert "strong (" in board
     assert "3 of 3 pairs of models" in board
     assert "24 conversations of 16 participants" in board
 
@@ -171,7 +171,7 @@ def test_what_does_not_fit_is_left_out_from_the_end_of_the_priorities_and_counte
     assert len(page.encode()) <= budget
     assert 'id="c-labels-23"' in page
     assert "drafts" in chunk(page, "written-23")["5"]["1"]
-    left = re.findall(r"Left out to keep the file small: (.*?) of (\d+) of 24 conversations", page)
+    left = re.findall(r"Omitted to keep the file small: (.*?) of (\d+) of 24 conversations", page)
     assert "raw replies" == left[-1][0]
     assert 0 < int(left[-1][1]) <= 24
 
@@ -235,5 +235,5 @@ def test_scores_of_the_older_version_make_a_page(html_scores: Scores) -> None:
         for entry in html_scores["conversations"]
     ]
     page = render_html(old, settings=SETTINGS)
-    assert "strong, with" in page
+    assert "strong (" in page
     assert [] == read(page).open

@@ -14,9 +14,9 @@ function fill(title, ...parts) {
 function titleOf(drill) {
   const parts = [];
   if (drill.g !== undefined) parts.push(groupName(drill.g));
-  if (drill.q) parts.push(`${drill.b.startsWith("binary_om") ? "did the reply" : "wanted of the reply"}: ${about.question.get(drill.q).om}`);
+  if (drill.q) parts.push(`${drill.b.startsWith("binary_om") ? "did the reply" : "did the person want the reply to"}: ${about.question.get(drill.q).om}`);
   else if (drill.m) parts.push(about.metrics[drill.m].label);
-  return words(parts.join(" · ") || "Behind this number");
+  return words(parts.join(" · ") || "Data behind this number");
 }
 
 function lineCells(line, drill) {
@@ -57,7 +57,7 @@ async function showList(place) {
     ? `${lines.length} ${unit}: ${lines.filter((line) => line.right === 1).length} right, ${lines.filter((line) => line.right !== 1).length} wrong; wrong ones first.`
     : `${lines.length} ${unit}${drill.m ? ", the worst first" : ""}.`;
   fill(titleOf(drill), drill.m ? make("p", { class: "note" }, about.metrics[drill.m].meaning) : null, make("p", {}, summary),
-    lost ? make("p", { class: "missing" }, `Of ${lost} conversations labels and answers were left out to keep this file small.`) : null,
+    lost ? make("p", { class: "missing" }, `Labels and answers of ${lost} conversations were omitted to keep this file small.`) : null,
     make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "List" },
       make("table", {}, make("thead", {}, make("tr", {}, heads.map((head, at) => make("th", { scope: "col", class: at ? "" : "w" }, head)))), body)), more);
   back = () => showList(place);
@@ -80,10 +80,10 @@ async function openTurn(row, turn, options, focus = null) {
   const at = turn === null ? -1 : talk.turns.indexOf(turn);
   const first = Object.keys(labels?.given ?? {}).map(Number)[0] ?? null; // none: no model was scored on it
   const to = (place) => () => openTurn(row, place < 0 ? null : talk.turns[place], place < 0 && options.group === null ? { ...options, group: first } : options);
-  const view = turn === null ? (labels ? wideView(labels, await content(`written-${row}`), options.group) : make("p", { class: "missing" }, "Labels and answers of this conversation were left out to keep this file small.")) : await turnView(row, turn, options);
+  const view = turn === null ? (labels ? wideView(labels, await content(`written-${row}`), options.group) : make("p", { class: "missing" }, "Labels and answers of this conversation were omitted to keep this file small.")) : await turnView(row, turn, options);
   const list = options.list === undefined ? null : button("Back to the list", () => back?.());
   fill(make("span", {}, name(talk.name), turn === null ? "" : `, turn ${at + 1} of ${talk.turns.length}`),
     make("div", { class: "bar-of-buttons" }, list, button("Previous turn", to(at - 1), { disabled: at < 1 }), button("Next turn", to(at + 1), { disabled: at + 1 >= talk.turns.length }),
-      turn === null ? null : button("The whole talk", to(-1)), modelChoice(row, turn, options, labels)), view);
+      turn === null ? null : button("Whole conversation", to(-1)), modelChoice(row, turn, options, labels)), view);
   if (focus) dialog.querySelector(focus)?.focus();
 }

@@ -1,5 +1,5 @@
 // The tour: one stop at a time; arrow keys lead on while the focus is in it.
-const WHY = { person: "against the person", models: "among each other" };
+const WHY = { person: "disagreement with the person", models: "disagreement among models" };
 let at = 0;
 
 async function showStop(place, focus = true) {
@@ -15,7 +15,7 @@ async function showStop(place, focus = true) {
       button("← Previous", () => showStop(at - 1), { disabled: at === 0, "data-go": "previous" }),
       button("Next →", () => showStop(at + 1), { disabled: at === about.tour.length - 1, "data-go": "next" }),
       button("One model at a time", () => openTurn(stop.row, stop.turn, { group: null, items: stop.items })),
-      make("span", { class: "ci" }, "Arrow keys left and right do the same.")),
+      make("span", { class: "ci" }, "You can also use the left and right arrow keys.")),
     title, view);
   box.hidden = false;
   if (focus) title.focus();

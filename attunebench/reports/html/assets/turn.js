@@ -1,5 +1,5 @@
 // A turn as a reader sees it: what was said, what the person labelled, what a model (or all of them) answered.
-const OM_HP = "OM is the model that replied, HP is the person.";
+const OM_HP = "OM is the original model, HP the person.";
 
 function tagsText(tags) {
   if (tags === null || tags === undefined) return "not answered";
@@ -16,11 +16,11 @@ function answered(letter, truth) {
 
 function talkPart(said_, turn) {
   const texts = said_?.[turn];
-  if (!texts) return make("p", { class: "missing" }, "The words of this turn are not in this file.");
+  if (!texts) return make("p", { class: "missing" }, "This file does not contain the texts of this turn.");
   const [user, reply, alternate, human] = texts;
   const part = make("div", { class: "talk" }, said("The person wrote", user, "person"), said("The original model replied", reply));
   if (alternate || human) {
-    part.append(make("details", {}, make("summary", {}, "The two other replies that the person compared"),
+    part.append(make("details", {}, make("summary", {}, "The other two candidate replies"),
       alternate ? said("Improved by a model", alternate) : null, human ? said("Edited by the person", human) : null));
   }
   return part;
@@ -46,7 +46,7 @@ function questionTable(truth, given, focus) {
     if (!wrong && question.id !== focus) row.dataset.agrees = "";
     rows.push(row);
   }
-  if (!rows.length) return make("p", { class: "missing" }, "No yes/no question was labelled in this turn.");
+  if (!rows.length) return make("p", { class: "missing" }, "This turn has no labelled yes/no question.");
   const table = make("table", {},
     make("thead", {}, make("tr", {}, ["question", "did it: person", "did it: model", "wanted: person", "wanted: model"].map(
       (text, place) => make("th", { scope: "col", class: place ? "" : "w" }, text)))),
@@ -85,7 +85,7 @@ function pairTable(truth, given) {
 function draftPart(drafts = []) {
   return drafts.map(([text, judges]) => {
     const marks = Object.entries(judges).map(([judge, given]) => `${judge}: ${Object.entries(given).map(([what, mark]) => `${what.replaceAll("_", " ")} ${mark}`).join(", ")}`);
-    return make("section", {}, make("h4", {}, "What the model would have replied"), text === null ? make("p", {}, "It gave no reply.") : prose(text),
+    return make("section", {}, make("h4", {}, "The model's own reply"), text === null ? make("p", {}, "The model gave no reply.") : prose(text),
       marks.length ? make("p", { class: "note" }, "Judged 1–7. ", words(marks.join("; "))) : null);
   });
 }
@@ -113,7 +113,7 @@ function splitOf(labels, turn, question, block, groups) {
   }
   const lines = [...by].sort(([one], [other]) => (one < other ? 1 : -1)).map(([letter, names]) =>
     make("p", {}, answered(letter, truth), ` ${names.size}: `, words([...names].join(", "))));
-  const asks = block === "binary_om" ? "Did the reply do this?" : "Would the person have wanted the reply to do this?";
+  const asks = block === "binary_om" ? "Did the reply do this?" : "Did the person want the reply to do this?";
   return make("li", {}, make("p", { class: "who" }, asks), make("p", {}, about.question.get(question).om),
     make("p", {}, make("strong", {}, `The person: ${SAID[truth]}`)), lines);
 }
@@ -138,7 +138,7 @@ async function turnView(row, turn, { group = null, focus = null, items = [] }) {
   const [labels, written, talk] = await Promise.all(["labels", "written", "talk"].map((layer) => content(`${layer}-${row}`)));
   const view = make("article", {}, talkPart(talk, turn));
   if (!labels) {
-    view.append(make("p", { class: "missing" }, "Labels and answers of this conversation were left out to keep this file small."));
+    view.append(make("p", { class: "missing" }, "Labels and answers of this conversation were omitted to keep this file small."));
     return view;
   }
   const truth = truthOf(labels, turn);
@@ -150,7 +150,7 @@ async function turnView(row, turn, { group = null, focus = null, items = [] }) {
   const parts = [make("p", {}, make("strong", {}, "The person felt: "), words(truth ? tagsText(truth.tags) : "–")),
     make("p", {}, make("strong", {}, name(groupName(group)), " says: "), words(given.map((one) => ("tags" in one ? tagsText(one.tags) : "not measured")).join("; ") || "–")),
     questionTable(truth, given, focus), pairTable(truth, given), ...draftPart(written?.[turn]?.[group]?.drafts),
-    rawPart(written?.[turn]?.[group]?.raw) ?? make("p", { class: "missing" }, "Raw replies of this turn are not in this file.")];
+    rawPart(written?.[turn]?.[group]?.raw) ?? make("p", { class: "missing" }, "This file does not contain the raw replies of this turn.")];
   view.append(...parts.filter(Boolean));
   return view;
 }
@@ -163,14 +163,14 @@ function wideView(labels, written, group) {
   const add = (what, person, model) => rows.push(make("tr", {}, make("th", { scope: "row" }, what), make("td", { class: "w" }, words(person)), make("td", { class: "w" }, words(model))));
   const text = (value) => (value === null || value === undefined ? "–" : Array.isArray(value) ? value.join("; ") || "nothing" : String(value));
   for (const side of ["positive", "negative"]) {
-    add(`${side} mood after the talk (10–70)`, `${text(truth?.post_panas?.[side])} (before: ${text(truth?.pre_panas?.[side])})`, text(guess?.post_panas?.[side]));
+    add(`${side} mood after the conversation (10–70)`, `${text(truth?.post_panas?.[side])} (before: ${text(truth?.pre_panas?.[side])})`, text(guess?.post_panas?.[side]));
   }
-  const asked = { q1: "what they were looking for", q2: "how clear the feelings came out", q3: "how well the replies fitted", follow_up: "what felt off" };
+  const asked = { q1: "what they were looking for", q2: "how clear their feelings were", q3: "how well the replies fitted", follow_up: "what felt off" };
   for (const [key, what] of Object.entries(asked)) add(what, text(truth?.wide?.[key]), text(guess?.wide?.[key]));
   for (const [branch, mark] of Object.entries(truth?.wide?.four_branch ?? {})) add(`${branch} (1–7)`, text(mark), text(guess?.wide?.four_branch?.[branch]));
-  for (const [item, mark] of Object.entries(truth?.post_panas?.items ?? {})) add(`felt ${item} after the talk (1–7)`, text(mark), text(guess?.post_panas?.items?.[item]));
-  return make("article", {}, make("h4", {}, "About the whole talk"),
-    make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "About the whole talk" }, make("table", {},
+  for (const [item, mark] of Object.entries(truth?.post_panas?.items ?? {})) add(`felt ${item} after the conversation (1–7)`, text(mark), text(guess?.post_panas?.items?.[item]));
+  return make("article", {}, make("h4", {}, "Whole conversation"),
+    make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "Whole conversation" }, make("table", {},
       make("thead", {}, make("tr", {}, ["", "person", group === null ? "not scored" : groupName(group)].map((head) => make("th", { scope: "col", class: "w" }, words(head))))), make("tbody", {}, rows))),
     rawPart(written?.[0]?.[group]?.raw));
 }
