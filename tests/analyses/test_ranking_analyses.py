@@ -35,7 +35,7 @@ def test_a_single_model_has_a_score_and_no_tier_rank_or_chance_to_be_best() -> N
     alone = table_of(analysis, "pairwise_accuracy")
     assert cell_of(alone, ORDER[0], "score").value is not None
     assert [None] * 4 == [cell_of(alone, ORDER[0], name).value for name in ("tier", "rank", "p_best", "apart")]
-    assert any("single model" in note for note in analysis.notes)
+    assert any("at least two models" in note for note in analysis.notes)
 
 
 def test_intervals_of_pairwise_cover_the_planted_chances_but_for_the_one_in_twenty_that_may_miss() -> None:

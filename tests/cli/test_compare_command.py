@@ -64,7 +64,7 @@ def test_files_that_do_not_compare_are_refused_by_name_and_can_be_forced(
     other = write(tmp_path / "other.json", {"next": 0.7}, labels={"c001": "x"})
     refused = quick(cli, "scores.json", "other.json")
     assert 2 == refused.status
-    assert "other.json was scored on other labels" in refused.err
+    assert "other.json was scored on different labels" in refused.err
     assert "" == refused.out
     forced = quick(cli, scores, other, "--force")
     assert 0 == forced.status

@@ -90,7 +90,7 @@ def test_a_judge_of_a_model_without_judged_drafts_does_not_matter() -> None:
 
 def test_other_labels_are_refused_with_the_file_the_number_and_an_example() -> None:
     study = study_of(part("a"), part("b", labels={"c003": "other", "c004": "other"}))
-    with pytest.raises(DataError, match=r"two\.json was scored on other labels .*: 2 of 30 conversations differ, c003"):
+    with pytest.raises(DataError, match=r"two\.json was scored on different labels .*: 2 of 30 conversations differ, such as c003"):
         warnings_or_refusal(study)
 
 
@@ -118,7 +118,7 @@ def test_an_old_file_on_the_same_data_compares() -> None:
 
 def test_an_old_file_that_does_not_say_its_data_is_warned_of() -> None:
     study = study_of(part("a", ground_truth_sha256=None), part("b", old=True, ground_truth_sha256=None))
-    assert "is not known" in said(study)
+    assert "is unknown" in said(study)
 
 
 def test_other_definitions_of_metrics_are_refused() -> None:
