@@ -87,8 +87,8 @@ def report(
     ] = None,
     width: Annotated[int | None, flag("Columns of the terminal tables.", min=60)] = None,
 ) -> None:
-    """Show scores with n, intervals and coverage: the Composite, its pillars, turn-by-turn and conversation-wide "
-    "metrics."""
+    """Show scores with n, intervals and coverage: the Composite, its pillars, turn-by-turn and
+    conversation-wide metrics."""
     from attunebench import reports
 
     if explain is not None:

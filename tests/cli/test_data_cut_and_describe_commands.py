@@ -69,7 +69,7 @@ def test_a_description_has_every_format(cli: Callable[..., Any], tmp_path: Path)
     terminal = cli("data", "describe", demo_folder())
     assert 0 == terminal.status
     assert "12 conversations of 8 participants" in terminal.out
-    assert "no human data" in terminal.out
+    assert "not human data" in terminal.out
     markdown = cli("data", "describe", demo_folder(), "--format", "markdown", "--only", "size")
     assert "| Turns of a conversation | 12 | 64 |" in markdown.out
     rows = list(csv.DictReader(io.StringIO(cli("data", "describe", "-d", demo_folder(), "-f", "csv").out)))
@@ -94,7 +94,7 @@ def test_invalid_files_are_refused_or_left_out_by_name(cli: Callable[..., Any], 
     assert 2 == cli("data", "describe", data).status
     ended = cli("data", "describe", data, "--skip-invalid", "-f", "markdown")
     assert 0 == ended.status
-    assert "Left out: conversation" in ended.out.replace("\\", "")
+    assert "Skipped: conversation" in ended.out.replace("\\", "")
     assert "2 conversations of" in ended.out
 
 

@@ -77,7 +77,7 @@ def test_names_of_models_cannot_steer_the_terminal() -> None:
         ((403, {}, b"{}"), "rejects the key (status 403)"),
         (
             (302, {"Location": "https://u:p@elsewhere.example/v1?token=x"}, b""),
-            "redirects to https://elsewhere.example/v1,",
+            "redirects to https://elsewhere.example/v1;",
         ),
         ((404, {}, b"nothing"), "/v1 at the end of --base-url"),
         ((500, {}, b"oops"), "status 500"),

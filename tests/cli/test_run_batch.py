@@ -123,7 +123,7 @@ def test_an_interrupted_run_says_how_to_come_back_and_how_to_cancel(batch: Batch
     server.after = lambda _: None
     live = batch(live=True)
     assert 2 == live.status
-    assert "under way" in live.err
+    assert "in progress" in live.err
     assert [] == server.fake.bodies
     server.batches["batch_1"].course = ["completed"]
     assert 0 == batch().status

@@ -111,7 +111,7 @@ def test_files_are_those_of_the_results_folder_and_are_there(cli: Any, scored: d
 def test_a_folder_that_has_moved_is_said_and_can_be_named(cli: Any, scored: dict[str, Any]) -> None:
     shutil.move("results", "elsewhere")
     lost = cli("stats", "--model", "m1")
-    assert (0, True) == (lost.status, "not in results; --results DIR" in lost.err)
+    assert (0, True) == (lost.status, "not in results; give their folder with --results DIR" in lost.err)
     found = cli("stats", "--model", "m1", "--results", "elsewhere", "-f", "csv")
     assert "elsewhere/" in found.out
     assert "--results" not in found.err

@@ -115,7 +115,7 @@ def test_people_whose_id_is_unknown_are_each_their_own() -> None:
         raw["participant_profile"]["participant_id"] = None
     size = describe(map(read, raws), sections=["size"])[0]
     assert "6 conversations of 6 participants" in size.shows
-    assert any("6 conversations without a participant's id" in note for note in size.notes)
+    assert any("6 conversations without a participant ID" in note for note in size.notes)
 
 
 def test_ages_come_in_their_order() -> None:
@@ -202,14 +202,14 @@ def test_sections_are_chosen_by_name_and_files_left_out_are_named() -> None:
     conversations = load_conversations(demo_folder()).conversations
     made = describe(conversations, sections=["people", "emotions"], left_out=["a.json: broken"])
     assert ["emotions", "people"] == [section.name for section in made]
-    assert ("Left out: a.json: broken",) == made[0].warnings
+    assert ("Skipped: a.json: broken",) == made[0].warnings
     with pytest.raises(UsageError, match="There is no section 'peple'; choose from size, emotions"):
         describe(conversations, sections=["peple"])
 
 
 def test_written_examples_are_said_to_be_no_human_data() -> None:
     made = describe(load_conversations(demo_folder()).conversations, sections=["size"])
-    assert any("no human data" in warning for warning in made[0].warnings)
+    assert any("not human data" in warning for warning in made[0].warnings)
     assert () == describe(map(read, MADE), sections=["size"])[0].warnings
 
 
