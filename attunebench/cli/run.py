@@ -129,7 +129,7 @@ def run(
     values: dict[str, Any],
     means: dict[str, Any],
 ) -> None:
-    """Evaluate a model on a folder of conversations, with one result file per conversation and mode. Rerun to resume."""
+    """Evaluate a model on a folder of conversations, one result file per conversation and mode. Rerun to resume."""
     from attunebench.cli.progress.stream import EventStream
 
     events = EventStream() if json else None

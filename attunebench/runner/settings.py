@@ -96,7 +96,7 @@ class RunSettings(BaseModel):
         0, "Seed of the order, which is random and stratified by topic and diagnosis.", "What is asked", **OF_A_SEED
     )
     max_cost: float | None = option(
-        None, "Stop before this run costs more than this (exit status 3).", "Limits and cost", metavar="USD", gt=0
+        None, "Cost limit of this run; ends with exit status 3.", "Limits and cost", metavar="USD", gt=0
     )
     price_in: float | None = price("Price of 1M prompt tokens.")
     price_out: float | None = price("Price of 1M completion tokens.")
