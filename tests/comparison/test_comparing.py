@@ -192,7 +192,7 @@ def test_models_of_several_files_are_compared() -> None:
 def test_files_on_other_labels_are_refused_by_name() -> None:
     parts = [document({"a": 0.8}), document({"b": 0.3}, labels={"c007": "Clear"}, ground_truth_sha256="b" * 64)]
     study = score_table(parts, files=["a.json", "b.json"])
-    with pytest.raises(DataError, match=r"b\.json on different labels .* 1 of 40 conversations differ, such as c007"):
+    with pytest.raises(DataError, match=r"b\.json .* different labels .* 1 of 40 conversations differ, such as c007"):
         compare(study, QUICK)
     forced = compare(study, QUICK, force=True)
     assert "NOT COMPARABLE" in forced.warnings[0]
