@@ -45,7 +45,7 @@ def analyse(subject: Subject) -> Analysis:
     thirds = any(turn.third is not None for turn in study.turns)
     return Analysis(
         tables=(*(_paths(view, felt, read) if thirds else ()), following, *after_misreads),
-        shows=sentences(*shows, sentence),
+        shows=sentences(*shows, sentence) or "There are too few conversations for a claim.",
         warnings=view.reach(len(OUTCOMES)) if after_misreads else (),
     )
 

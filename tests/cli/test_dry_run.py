@@ -28,7 +28,7 @@ def last_line(ended: Ended) -> str:
 def test_with_prices_the_cost_is_told_with_its_worst_and_its_source(foresee: Command) -> None:
     said = last_line(foresee(*MODEL))
     assert said.startswith("Cost: about $")
-    assert "(--price-in and --price-out), plus retries" in said
+    assert "(--price-in and --price-out)" in said
 
 
 @pytest.mark.parametrize(

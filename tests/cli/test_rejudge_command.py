@@ -158,7 +158,7 @@ def test_owed_votes_and_results_that_are_left_end_with_1_and_are_named(rejudge: 
     Path("results", other).write_text(json.dumps(result))
     ended = rejudge("-M", "judge")
     assert 1 == ended.status
-    assert f"Skipped: {name}: its conversation is not among those given." in ended.err
+    assert f"Skipped: {name}: its conversation is missing." in ended.err
     assert f"1 turn without a draft in 1 result, not judged: {other}: turn 1" in ended.err
     assert f"{3 * T - 1} votes added." in ended.err
 

@@ -245,7 +245,7 @@ def test_the_command_says_what_it_did_and_exits_with_1_where_results_were_left(
         main(words)
     assert 1 == ended.value.code
     err = capsys.readouterr().err
-    assert f"Skipped: {name}: its conversation is not among those given." in err
+    assert f"Skipped: {name}: its conversation is missing." in err
     assert "fake-model: 1 result rewritten." in err
     assert "1 result parsed again: 1 rewritten, 0 unchanged; 1 skipped." in err
 
