@@ -92,6 +92,7 @@ def score(
             results,
             ground_truth,
             output,
+            processes=None,
             seed=seed,
             resamples=resamples,
             cluster=cluster,
