@@ -139,7 +139,7 @@ def test_weights_that_are_no_numbers_are_refused_and_not_scored(bert, tmp_path):
     weights["embeddings.word_embeddings.weight"][:] = float("nan")
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     encoder = load_encoder(BertScoreSettings(str(folder), layer=2))
-    with pytest.raises(DataError, match="yields no numbers"):
+    with pytest.raises(DataError, match="returns no numbers"):
         encoder.encode(["flat"])
 
 

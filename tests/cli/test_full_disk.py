@@ -49,7 +49,7 @@ def told(ended: subprocess.CompletedProcess[str]) -> None:
     [line] = [line for line in ended.stderr.splitlines() if line.startswith("attune-bench: ") and "PW16" not in line]
     assert 2 == ended.returncode, ended.stderr
     assert "full" in line or "No space left" in line or "disk I/O error" in line
-    assert "room" in line
+    assert "space" in line
     assert "move it away" not in line
 
 

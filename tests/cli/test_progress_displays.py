@@ -146,9 +146,9 @@ def test_unknown_is_not_free(cost: float | None, says: str) -> None:
 
 def test_a_pause_counts_down_and_ends() -> None:
     run = Run()
-    run.tally.pausing("m", "the server takes no more requests for now", 30.0)
+    run.tally.pausing("m", "the server accepts no more requests for now", 30.0)
     run.clock.now += 2
-    assert "waiting 28 s for m: the server takes no more requests for now" == shown(run)[1]
+    assert "waiting 28 s for m: the server accepts no more requests for now" == shown(run)[1]
     run.clock.now += 28
     assert not any("waiting" in row for row in shown(run))
 

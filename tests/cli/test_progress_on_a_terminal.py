@@ -72,7 +72,7 @@ def test_a_run_with_nothing_left_to_do_draws_no_block(data: Path, tmp_path: Path
     command = ("run", "baseline", "majority", data)
     assert HIDE_CURSOR in on_terminal(*command, cwd=tmp_path)
     again = on_terminal(*command, cwd=tmp_path)
-    assert "0 results to make" in again
+    assert "0 results pending" in again
     assert HIDE_CURSOR not in again
 
 

@@ -133,7 +133,9 @@ TOO_LONG = "Not answered: "
 
 ROWS = [
     retried("1 inner code", Status(200, INNER), "local answered 502 for fake-model: Upstream trouble"),
-    retried("1 nulls beside a 429", Status(200, NULLED), "takes no more requests to fake-model for now: Busy upstream"),
+    retried(
+        "1 nulls beside a 429", Status(200, NULLED), "accepts no more requests to fake-model for now: Busy upstream"
+    ),
     retried("2 no choices", Status(200, {"id": "x"}), "it contains no choice"),
     retried("2 choices null", Status(200, {"choices": None}), "it contains no choice"),
     retried("2 choices empty", Status(200, {"choices": []}), "it contains no choice"),
@@ -148,7 +150,7 @@ ROWS = [
     retried("4 cut", raw(GOOD[:40]), "the body was truncated"),
     answered("5 BOM, white space", Answer(before=b"\xef\xbb\xbf \r\n\n")),
     answered("5 new lines", Answer(before=b"\n" * 50)),
-    item("6 all spent", [CUT, CUT], "cut at the limit", requests=2, reasked=1, truncated=1),
+    item("6 all spent", [CUT, CUT], "1 truncated at --max-tokens", requests=2, reasked=1, truncated=1),
     Row("6 more helps", [CUT], 2, calls={"reasked": 1, "truncated": 0}, limits=(LIMIT, 4 * LIMIT)),
     item("7 empty content", [Answer("")] * 3, "without a usable answer", requests=3, reasked=1),
     Row("7 empty once", [Answer("")], 2, calls={"reasked": 1}),
@@ -242,19 +244,19 @@ ROWS = [
     retried(
         "21 money in flight",
         error(402, "Too much in flight", {"retry-after": "0.2"}),
-        "earlier ones are paid",
+        "earlier ones are settled",
         waits=0.2,
     ),
     stopped("22 no model", error(404, "The model does not exist", code="model_not_found"), "has no model fake-model"),
     stopped("22 privacy", error(404, "No endpoints found matching your data policy"), "privacy settings allow"),
     stopped("22 no JSON", Status(404, "404 page not found"), "check the base URL"),
-    retried("23 seconds", busy({"retry-after": "1"}), "takes no more requests", waits=1.0),
-    retried("23 float", busy({"retry-after": "0.25"}), "takes no more requests", waits=0.25),
-    retried("23 date", busy({"retry-after": formatdate(NOW + 1, usegmt=True)}), "takes no more requests", waits=1.0),
-    retried("23 milliseconds", busy({"retry-after-ms": "150"}), "takes no more requests", waits=0.15),
-    retried("23 zero", busy({"retry-after": "0"}), "takes no more requests"),
+    retried("23 seconds", busy({"retry-after": "1"}), "accepts no more requests", waits=1.0),
+    retried("23 float", busy({"retry-after": "0.25"}), "accepts no more requests", waits=0.25),
+    retried("23 date", busy({"retry-after": formatdate(NOW + 1, usegmt=True)}), "accepts no more requests", waits=1.0),
+    retried("23 milliseconds", busy({"retry-after-ms": "150"}), "accepts no more requests", waits=0.15),
+    retried("23 zero", busy({"retry-after": "0"}), "accepts no more requests"),
     *(
-        retried(f"24 {name}", busy({"x-ratelimit-reset-requests": value}), "takes no more requests", waits=wait)
+        retried(f"24 {name}", busy({"x-ratelimit-reset-requests": value}), "accepts no more requests", waits=wait)
         for name, value, wait in (
             ("duration", "250ms", 0.25),
             ("float of seconds", "0.21s", 0.21),
@@ -266,7 +268,7 @@ ROWS = [
     retried(
         "24 in the body",
         busy({}, code=429, metadata={"headers": {"X-RateLimit-Reset": str(NOW * 1000 + 200)}}),
-        "takes no more requests",
+        "accepts no more requests",
         waits=0.2,
     ),
     stopped("25 quota", error(429, "You exceeded your quota", code="insufficient_quota"), "no balance or quota left"),

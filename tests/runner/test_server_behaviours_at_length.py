@@ -107,9 +107,9 @@ def test_19_the_variable_that_was_tried_is_named(
 @pytest.mark.parametrize(
     ("busy", "why"),
     [
-        (error(402, "Too much in flight", {"retry-after": "1"}), "until earlier ones are paid"),
-        (error(429, "Slow down", {"retry-after": "1"}), "takes no more requests"),
-        (error(429, "Slow down", {"x-ratelimit-reset-tokens": "1000ms"}), "takes no more requests"),
+        (error(402, "Too much in flight", {"retry-after": "1"}), "until earlier ones are settled"),
+        (error(429, "Slow down", {"retry-after": "1"}), "accepts no more requests"),
+        (error(429, "Slow down", {"x-ratelimit-reset-tokens": "1000ms"}), "accepts no more requests"),
     ],
     ids=["21 money", "23 retry-after", "24 reset"],
 )
