@@ -49,7 +49,7 @@ def create(path: Path) -> None:
         part.replace(path)
     except (OSError, sqlite3.Error, DataError) as error:
         raise DataError(
-            f"The call journal {path} cannot be created ({error}); use another results folder, on a disk with room "
+            f"The call journal {path} cannot be created ({error}); use another results folder, on a disk with free space "
             "and locks."
         ) from error
     finally:
