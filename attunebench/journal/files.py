@@ -49,8 +49,8 @@ def create(path: Path) -> None:
         part.replace(path)
     except (OSError, sqlite3.Error, DataError) as error:
         raise DataError(
-            f"The call journal {path} cannot be created ({error}); use another results folder, on a disk with free space "
-            "and locks."
+            f"The call journal {path} cannot be created ({error}); use another results folder, on a disk with free "
+            "space and file locks."
         ) from error
     finally:
         with suppress(OSError):
