@@ -35,7 +35,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "untimed")
 
 
 @pytest.fixture
-def fake_server() -> Iterator[FakeServer]:
+def server() -> Iterator[FakeServer]:
     """A running server that answers every call completely; give it a `script` to make it behave otherwise."""
     with FakeServer() as server:
         yield server

@@ -72,11 +72,11 @@ def _planted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_planted")
 @pytest.mark.parametrize(("provider", "key"), [("local", None), ("local", KEY), ("openrouter", KEY)])
-def test_a_call_leaves_with_our_headers_and_no_others(provider: str, key: str | None, fake_server: FakeServer) -> None:
+def test_a_call_leaves_with_our_headers_and_no_others(provider: str, key: str | None, server: FakeServer) -> None:
     secret = SecretStr(key) if key else None
-    settings = ModelSettings(provider=provider, model="m", base_url=fake_server.url, api_key=secret)
+    settings = ModelSettings(provider=provider, model="m", base_url=server.url, api_key=secret)
     assert isinstance(ended(settings), Reply)
-    [asked] = fake_server.asked
+    [asked] = server.asked
     assert set(asked.headers) == OURS
     assert "planted" not in str(asked.headers)
     expected = ("application/json", f"Bearer {key or NO_KEY}")
@@ -100,20 +100,20 @@ def test_files_and_batches_leave_with_our_headers_and_no_others(tmp_path: Path) 
 
 
 def test_a_custom_header_of_the_sdk_s_that_cannot_be_sent_is_told(
-    fake_server: FakeServer, monkeypatch: pytest.MonkeyPatch
+    server: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Planted: é")
-    settings = ModelSettings(provider="local", model="m", base_url=fake_server.url)
+    settings = ModelSettings(provider="local", model="m", base_url=server.url)
     assert isinstance(ended(settings), Reply | ConfigurationError)
 
 
 @pytest.mark.parametrize("status", [301, 303, 307, 308])
 @pytest.mark.parametrize("location", ["http://other.example/v1", "//", "http://[", "ftp://x", "/else", "", "\xff"])
-def test_no_redirect_is_followed_wherever_it_leads(status: int, location: str, fake_server: FakeServer) -> None:
-    fake_server.script = [Status(status, b"", {"Location": location})]
-    settings = ModelSettings(provider="prime", model="m", base_url=fake_server.url, api_key=SecretStr(KEY))
+def test_no_redirect_is_followed_wherever_it_leads(status: int, location: str, server: FakeServer) -> None:
+    server.script = [Status(status, b"", {"Location": location})]
+    settings = ModelSettings(provider="prime", model="m", base_url=server.url, api_key=SecretStr(KEY))
     assert isinstance(ended(settings), ConfigurationError)
-    assert 1 == len(fake_server.asked)
+    assert 1 == len(server.asked)
 
 
 # Trouble of the line, by any client
@@ -153,14 +153,12 @@ BAD_STATUS_LINE = Raw(b"no http at all\r\n\r\n")
     ],
     ids=lambda value: value if isinstance(value, str) else str(value)[:40],
 )
-def test_trouble_of_the_line_is_of_its_kind(
-    client: Settings, behaviour: Any, kind: str, fake_server: FakeServer
-) -> None:
-    fake_server.script = [behaviour]
-    error = ended(client(fake_server.url))
+def test_trouble_of_the_line_is_of_its_kind(client: Settings, behaviour: Any, kind: str, server: FakeServer) -> None:
+    server.script = [behaviour]
+    error = ended(client(server.url))
     assert isinstance(error, TransientError), error
     assert kind == error.kind, error
-    assert 1 == len(fake_server.asked)
+    assert 1 == len(server.asked)
 
 
 @CLIENTS
@@ -184,9 +182,9 @@ def test_an_unknown_host_is_no_connection(client: Settings, monkeypatch: pytest.
 
 @CLIENTS
 @pytest.mark.parametrize("share", [0.0, 0.9])
-def test_a_silent_server_times_out(client: Settings, share: float, fake_server: FakeServer) -> None:
-    fake_server.script = [Hang(share=share)]
-    error = ended(client(fake_server.url), timeout=0.2)
+def test_a_silent_server_times_out(client: Settings, share: float, server: FakeServer) -> None:
+    server.script = [Hang(share=share)]
+    error = ended(client(server.url), timeout=0.2)
     assert isinstance(error, TransientError)
     assert "timeout" == error.kind
 
@@ -211,18 +209,18 @@ def full_backlog() -> Iterator[str]:
         yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
 
 
-def test_the_same_length_twice_is_read_whatever_comes_in_which_piece(fake_server: FakeServer) -> None:
+def test_the_same_length_twice_is_read_whatever_comes_in_which_piece(server: FakeServer) -> None:
     body = b'{"choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}]}'
     length = f"Content-Length: {len(body)}\r\n".encode()
-    fake_server.script = [Raw(b"HTTP/1.1 200 OK\r\n" + length + b"X-Y: z\r\n" + length.lower() + b"\r\n" + body)]
-    reply = ended(ours(fake_server.url))
+    server.script = [Raw(b"HTTP/1.1 200 OK\r\n" + length + b"X-Y: z\r\n" + length.lower() + b"\r\n" + body)]
+    reply = ended(ours(server.url))
     assert isinstance(reply, Reply)
     assert "yes" == reply.text
 
 
-def test_two_lengths_that_differ_are_no_http(fake_server: FakeServer) -> None:
-    fake_server.script = [Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 20\r\n\r\n{}")]
-    error = ended(ours(fake_server.url))
+def test_two_lengths_that_differ_are_no_http(server: FakeServer) -> None:
+    server.script = [Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 20\r\n\r\n{}")]
+    error = ended(ours(server.url))
     assert isinstance(error, TransientError)
     assert "body" == error.kind
 
@@ -242,61 +240,59 @@ def closing(client: AsyncOpenAI) -> None:
 
 
 def test_runs_by_a_client_of_the_user_s_are_resumed_and_may_follow_each_other(
-    data: Path, tmp_path: Path, fake_server: FakeServer, monkeypatch: pytest.MonkeyPatch
+    data: Path, tmp_path: Path, server: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
-    client = AsyncOpenAI(api_key=KEY, base_url=fake_server.url, default_headers={"X-Mine": "1"})
+    client = AsyncOpenAI(api_key=KEY, base_url=server.url, default_headers={"X-Mine": "1"})
     em = ModelSettings(provider="openrouter", model="fake-model")
     for folder, posted in (("one", 5), ("one", 5), ("two", 10)):
         attunebench.run(data, RunSettings(em=em, output=tmp_path / folder), client=client)
-        assert posted == len(fake_server.bodies)
-    posts = [asked for asked in fake_server.asked if asked.method == "POST"]
+        assert posted == len(server.bodies)
+    posts = [asked for asked in server.asked if asked.method == "POST"]
     assert {("1", f"Bearer {KEY}")} == {(asked.headers["x-mine"], asked.headers["authorization"]) for asked in posts}
     closing(client)
 
 
-def test_the_run_s_tries_take_the_place_of_the_client_s(data: Path, tmp_path: Path, fake_server: FakeServer) -> None:
-    fake_server.script = [Answer(), Status(503), Status(401, {"error": {"message": f"no such key {KEY}"}})]
-    client = AsyncOpenAI(api_key=KEY, base_url=fake_server.url, max_retries=5)
+def test_the_run_s_tries_take_the_place_of_the_client_s(data: Path, tmp_path: Path, server: FakeServer) -> None:
+    server.script = [Answer(), Status(503), Status(401, {"error": {"message": f"no such key {KEY}"}})]
+    client = AsyncOpenAI(api_key=KEY, base_url=server.url, max_retries=5)
     settings = RunSettings(em=ModelSettings(provider="local", model="m"), output=tmp_path / "results", concurrency=1)
     with pytest.raises(ConfigurationError, match="credentials") as caught:
         attunebench.run(data, settings, client=client)
-    assert 2 == len(fake_server.bodies)
+    assert 2 == len(server.bodies)
     assert KEY[:10] not in str(caught.value)
     closing(client)
 
 
-def test_a_token_of_the_moment_is_in_no_error(fake_server: FakeServer) -> None:
+def test_a_token_of_the_moment_is_in_no_error(server: FakeServer) -> None:
     async def token() -> str:
         return "rotating-token-0123456789"
 
-    fake_server.script = [Status(401, {"error": {"message": "unknown: rotating-token-0123456789"}})]
-    client = AsyncOpenAI(api_key=token, base_url=fake_server.url)
+    server.script = [Status(401, {"error": {"message": "unknown: rotating-token-0123456789"}})]
+    client = AsyncOpenAI(api_key=token, base_url=server.url)
     error = ended(ModelSettings(provider="local", model="m", client=client))
     assert isinstance(error, ConfigurationError)
     assert "rotating" not in str(error)
 
 
-def test_a_function_that_gets_no_token_stops_the_run_with_its_words(fake_server: FakeServer) -> None:
+def test_a_function_that_gets_no_token_stops_the_run_with_its_words(server: FakeServer) -> None:
     async def token() -> str:
         raise LookupError("the vault is sealed")
 
-    error = ended(
-        ModelSettings(provider="local", model="m", client=AsyncOpenAI(api_key=token, base_url=fake_server.url))
-    )
+    error = ended(ModelSettings(provider="local", model="m", client=AsyncOpenAI(api_key=token, base_url=server.url)))
     assert isinstance(error, ConfigurationError)
     assert "the vault is sealed" in str(error)
-    assert [] == fake_server.asked
+    assert [] == server.asked
 
 
-def test_azure_s_client_finds_its_deployment_by_the_model(fake_server: FakeServer) -> None:
+def test_azure_s_client_finds_its_deployment_by_the_model(server: FakeServer) -> None:
     client = AsyncAzureOpenAI(
-        azure_endpoint=fake_server.url.removesuffix("/v1"), api_version="2024-10-21", api_key="azure-key"
+        azure_endpoint=server.url.removesuffix("/v1"), api_version="2024-10-21", api_key="azure-key"
     )
-    fake_server.script = lambda _: Answer()
+    server.script = lambda _: Answer()
     reply = ended(ModelSettings(provider="azure", model="dep", client=client))
     assert isinstance(reply, Reply)
-    [asked] = fake_server.asked
+    [asked] = server.asked
     assert "/openai/deployments/dep/chat/completions?api-version=2024-10-21" == asked.path
     assert "azure-key" == asked.headers["api-key"]
 
@@ -349,16 +345,16 @@ def test_azure_is_reached_by_the_usual_variables(
     base_url: str | None,
     path: str,
     header: tuple[str, str],
-    fake_server: FakeServer,
+    server: FakeServer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    root = fake_server.url.removesuffix("/v1")
+    root = server.url.removesuffix("/v1")
     for name, value in {**AZURE, "AZURE_OPENAI_ENDPOINT": f"{root}/", **environment}.items():
         monkeypatch.setenv(name, value)
-    fake_server.script = lambda _: Answer()
+    server.script = lambda _: Answer()
     settings = ModelSettings(provider="azure", model="gpt 4", base_url=base_url and root + base_url)
     assert isinstance(ended(settings), Reply)
-    [asked] = fake_server.asked
+    [asked] = server.asked
     assert f"{path}/chat/completions?api-version=2024-10-21" == asked.path
     assert header[1] == asked.headers[header[0]]
     assert 1 == len({"api-key", "authorization"} & set(asked.headers))

@@ -233,44 +233,44 @@ def test_without_a_setting_the_usual_authorities_are_trusted() -> None:
 # What is kept and sent
 
 
-def test_a_netrc_file_is_not_read(fake_server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_netrc_file_is_not_read(server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login me password planted\n")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
-    [reply] = ask(fake_server.url)
+    [reply] = ask(server.url)
     assert isinstance(reply, Reply)
-    assert f"Bearer {KEY}" == fake_server.asked[0].headers["authorization"]
+    assert f"Bearer {KEY}" == server.asked[0].headers["authorization"]
 
 
-def test_cookies_are_not_kept(fake_server: FakeServer) -> None:
-    fake_server.script = [Answer(headers={"Set-Cookie": "session=1"})]
-    ask(fake_server.url, times=2)
-    assert ["cookie" in asked.headers for asked in fake_server.asked] == [False, False]
+def test_cookies_are_not_kept(server: FakeServer) -> None:
+    server.script = [Answer(headers={"Set-Cookie": "session=1"})]
+    ask(server.url, times=2)
+    assert ["cookie" in asked.headers for asked in server.asked] == [False, False]
 
 
 # Bodies and time
 
 
 def test_an_answer_that_begins_and_does_not_go_on_is_given_up(
-    fake_server: FakeServer, monkeypatch: pytest.MonkeyPatch
+    server: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transport, "IDLE", 0.05)
-    fake_server.script = [Hang(share=0.9)]
-    [error] = ask(fake_server.url)
+    server.script = [Hang(share=0.9)]
+    [error] = ask(server.url)
     assert isinstance(error, TransientError)
     assert "timeout" == error.kind
 
 
-def test_a_body_beyond_the_limit_is_not_read(fake_server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_beyond_the_limit_is_not_read(server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport, "MOST_BYTES", 1000)
-    fake_server.script = [Answer("x" * 5000), Answer("yes")]
-    error, reply = ask(fake_server.url, times=2)
+    server.script = [Answer("x" * 5000), Answer("yes")]
+    error, reply = ask(server.url, times=2)
     assert isinstance(error, TransientError)
     assert "body" == error.kind
     assert isinstance(reply, Reply)
 
 
-def test_a_compressed_answer_is_read(fake_server: FakeServer) -> None:
-    fake_server.script = [Answer("yes", gzip=True)]
-    [reply] = ask(fake_server.url)
+def test_a_compressed_answer_is_read(server: FakeServer) -> None:
+    server.script = [Answer("yes", gzip=True)]
+    [reply] = ask(server.url)
     assert isinstance(reply, Reply)
     assert "yes" == reply.text

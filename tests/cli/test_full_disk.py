@@ -55,17 +55,17 @@ def told(ended: subprocess.CompletedProcess[str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kb", [4, 40, 90, 150, 240])
-def test_a_run_says_that_the_disk_is_full(shell: Shell, data: Path, fake_server: FakeServer, kb: int) -> None:
-    told(shell(kb, f"{COMMAND} run local m {data} --base-url {fake_server.url} -o small/results -q"))
+def test_a_run_says_that_the_disk_is_full(shell: Shell, data: Path, server: FakeServer, kb: int) -> None:
+    told(shell(kb, f"{COMMAND} run local m {data} --base-url {server.url} -o small/results -q"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("left", [0, 8, 40])
-def test_a_rejudge_says_that_the_disk_is_full(shell: Shell, data: Path, fake_server: FakeServer, left: int) -> None:
-    run = f"{COMMAND} run local m {data} --base-url {fake_server.url} -o small/results -q"
+def test_a_rejudge_says_that_the_disk_is_full(shell: Shell, data: Path, server: FakeServer, left: int) -> None:
+    run = f"{COMMAND} run local m {data} --base-url {server.url} -o small/results -q"
     fill = f"head -c $(( ($(df --output=avail -k small | tail -1) - {left}) * 1024 )) /dev/zero > small/filler"
     judge = f"{COMMAND} rejudge -r small/results -d {data} -M judge --judge-provider local -q"
-    told(shell(4000, f"{run} 2>/dev/null && {fill} && {judge} --judge-base-url {fake_server.url}"))
+    told(shell(4000, f"{run} 2>/dev/null && {fill} && {judge} --judge-base-url {server.url}"))
 
 
 @pytest.mark.slow

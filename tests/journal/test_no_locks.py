@@ -81,15 +81,15 @@ def test_a_dead_owner_is_noticed_each_time(lock: Lock) -> None:
 
 @pytest.mark.slow
 def test_a_run_that_was_killed_goes_on_and_one_that_lives_is_not_disturbed(
-    process: Lock, library: Path, tmp_path: Path, fake_server: FakeServer
+    process: Lock, library: Path, tmp_path: Path, server: FakeServer
 ) -> None:
     data = write_conversations(tmp_path / "data", 1, seed=3, turns=1)
-    words = ("-m", "attunebench.cli.main", "run", "local", "m", data, "--base-url", fake_server.url, "-o", "results")
+    words = ("-m", "attunebench.cli.main", "run", "local", "m", data, "--base-url", server.url, "-o", "results")
     start = partial(process, *words, **without_locks(library, tmp_path / "results", errno.ENOLCK))
     # 2 of 5 calls are answered, after the price list.
-    fake_server.script = lambda asked: Answer() if asked.number < 3 else Hang()
+    server.script = lambda asked: Answer() if asked.number < 3 else Hang()
     first = start()
-    while len(fake_server.bodies) < 5:
+    while len(server.bodies) < 5:
         assert first.poll() is None
         time.sleep(0.05)
     second = start()
@@ -97,11 +97,11 @@ def test_a_run_that_was_killed_goes_on_and_one_that_lives_is_not_disturbed(
     assert (2, True) == (second.returncode, f"pid {first.pid}" in err), err
     first.kill()
     first.communicate()
-    fake_server.script = None
+    server.script = None
     third = start()
     err = third.communicate(timeout=60)[1]
     assert (0, False) == (third.returncode, "Warning" in err), err
-    assert 5 + 3 == len(fake_server.bodies)
+    assert 5 + 3 == len(server.bodies)
     assert not list((tmp_path / "results").glob(".*owner*"))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +29,6 @@ Predict = Callable[..., RunSummary]
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     return write_conversations(tmp_path / "data", CONVERSATIONS, seed=3, turns=2)
-
-
-@pytest.fixture
-def server() -> Iterator[FakeServer]:
-    with FakeServer() as server:
-        yield server
 
 
 @pytest.fixture

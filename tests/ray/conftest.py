@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 from factory import write_conversations
 
-from attunebench.selftest.server import FakeServer
-
 TURNS, CONVERSATIONS = 2, 6
 
 
@@ -30,12 +28,6 @@ def cluster() -> Iterator[str]:
     )
     yield ray.get_runtime_context().gcs_address
     ray.shutdown()
-
-
-@pytest.fixture
-def server() -> Iterator[FakeServer]:
-    with FakeServer() as server:
-        yield server
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,12 +27,6 @@ TURNS = 3
 def data(tmp_path: Path) -> Path:
     """Two conversations of three turns."""
     return write_conversations(tmp_path / "data", 2, seed=3, turns=TURNS)
-
-
-@pytest.fixture
-def server() -> Iterator[FakeServer]:
-    with FakeServer() as server:
-        yield server
 
 
 @pytest.fixture

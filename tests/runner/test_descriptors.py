@@ -45,26 +45,24 @@ def kept(folder: Path) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize(("limit", "told"), [("-n 128", True), ("-S -n 128", False)])
 def test_calls_under_way_follow_a_limit_that_cannot_be_raised_and_no_other(
-    limit: str, told: bool, fake_server: FakeServer, data: Path, tmp_path: Path
+    limit: str, told: bool, server: FakeServer, data: Path, tmp_path: Path
 ) -> None:
-    fake_server.script = lambda _: Answer(delay=0.5)
-    ended = run(limit, fake_server, data)
-    assert (0, CALLS, CALLS) == (ended.returncode, len(fake_server.bodies), kept(tmp_path)), ended.stderr
+    server.script = lambda _: Answer(delay=0.5)
+    ended = run(limit, server, data)
+    assert (0, CALLS, CALLS) == (ended.returncode, len(server.bodies), kept(tmp_path)), ended.stderr
     most = [int(number) for number in re.findall(r"at most (\d+) calls", ended.stderr)]
     assert told == bool(most)
-    assert 10 < fake_server.most_at_once <= most[0] < 128 if told else 128 < fake_server.most_at_once
+    assert 10 < server.most_at_once <= most[0] < 128 if told else 128 < server.most_at_once
 
 
 @pytest.mark.slow
-def test_with_hardly_any_files_one_call_goes_after_the_other(
-    fake_server: FakeServer, data: Path, tmp_path: Path
-) -> None:
-    ended = run("-n 48", fake_server, data)
-    assert (0, CALLS, 1) == (ended.returncode, kept(tmp_path), fake_server.most_at_once), ended.stderr
+def test_with_hardly_any_files_one_call_goes_after_the_other(server: FakeServer, data: Path, tmp_path: Path) -> None:
+    ended = run("-n 48", server, data)
+    assert (0, CALLS, 1) == (ended.returncode, kept(tmp_path), server.most_at_once), ended.stderr
 
 
-def test_calls_at_once_are_bounded(command: Command, fake_server: FakeServer) -> None:
+def test_calls_at_once_are_bounded(command: Command, server: FakeServer) -> None:
     with pytest.raises(ValidationError):
         RunSettings(em=ModelSettings(provider="local", model="m"), concurrency=10**9)
-    ended = command(fake_server, "--concurrency", str(10**9))
-    assert (2, [], True) == (ended.status, fake_server.asked, "--concurrency" in ended.read)
+    ended = command(server, "--concurrency", str(10**9))
+    assert (2, [], True) == (ended.status, server.asked, "--concurrency" in ended.read)

@@ -6,7 +6,7 @@ import json
 import signal
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,6 @@ from attunebench.selftest.server import FakeServer
 TURNS, CONVERSATIONS, AT_ONCE = 3, 4, 2
 ALL = TURNS * CONVERSATIONS
 Start = Callable[..., "subprocess.Popen[str]"]
-
-
-@pytest.fixture
-def server() -> Iterator[FakeServer]:
-    with FakeServer() as server:
-        yield server
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,12 +33,6 @@ PER_CONVERSATION = 4 * TURNS + 1
 ALL = CONVERSATIONS * PER_CONVERSATION
 Start = Callable[..., "subprocess.Popen[str]"]
 Go = Callable[..., RunSummary]
-
-
-@pytest.fixture
-def server() -> Iterator[FakeServer]:
-    with FakeServer() as server:
-        yield server
 
 
 @pytest.fixture

@@ -224,14 +224,14 @@ class Sleeper:
     ids=["answers meanwhile", "hangs up meanwhile"],
 )
 def test_a_run_that_was_stopped_for_longer_than_a_call_may_take_goes_on_as_if_nothing_was(
-    behaviour: Behaviour, sent_again: int, process: Callable[..., Any], fake_server: FakeServer, tmp_path: Path
+    behaviour: Behaviour, sent_again: int, process: Callable[..., Any], server: FakeServer, tmp_path: Path
 ) -> None:
     data = write_conversations(tmp_path / "data", 2, seed=5, turns=3)
-    words = ["-m", "attunebench.cli.main", "run", "local", "m", data, "--base-url", fake_server.url, "-o", "results"]
-    fake_server.script = sleeper = Sleeper(behaviour)
+    words = ["-m", "attunebench.cli.main", "run", "local", "m", data, "--base-url", server.url, "-o", "results"]
+    server.script = sleeper = Sleeper(behaviour)
     started = process(*words, "--concurrency", AT_ONCE, "--call-timeout", CALL_TIMEOUT)
     status, err = sleeper.put_to_sleep(started)
     assert 0 == status, err
     assert not [word for word in ("Traceback", "never retrieved", "closed", "again", "outage") if word in err]
-    assert 2 * 13 + sent_again == len(fake_server.bodies)
+    assert 2 * 13 + sent_again == len(server.bodies)
     assert 2 == len([path for path in (tmp_path / "results").glob("[!_.]*.json") if json.loads(path.read_text())])

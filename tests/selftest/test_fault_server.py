@@ -6,7 +6,7 @@ import gzip
 import http.client
 import json
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,12 +24,6 @@ from attunebench.selftest.answers import varied_text
 from attunebench.selftest.server import Answer, Asked, Broken, Drip, FakeServer, Hang, Raw, Status
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "Hello."}], "max_tokens": 9}
-
-
-@pytest.fixture
-def server() -> Iterator[FakeServer]:
-    with FakeServer() as server:
-        yield server
 
 
 def ask(server: FakeServer, body: Any = BODY, path: str = "/v1/chat/completions") -> tuple[int, Any, bytes]:
