@@ -45,6 +45,7 @@ def _rank_table(tables: Mapping[str, Table], rankings: Mapping[str, Ranking]) ->
     references: dict[object, list[Cell]] = {}
     columns = [first.columns[0]]
     beside = tables.get("references")
+    values_at = {column.id: at for at, column in enumerate(beside.columns)} if beside else {}
     for metric_id in rankings:
         table = tables[metric_id]
         place = {column.id: at for at, column in enumerate(table.columns)}
@@ -53,8 +54,7 @@ def _rank_table(tables: Mapping[str, Table], rankings: Mapping[str, Ranking]) ->
         for row in table.rows:
             rows[row[0].value] += [row[place[id]] for id in _RANKING]
         for row in beside.rows if beside else ():
-            at = next(at for at, column in enumerate(beside.columns if beside else ()) if column.id == metric_id)
-            cell = replace(row[at], small=False)
+            cell = replace(row[values_at[metric_id]], small=False)
             references.setdefault(row[0].value, [row[0]]).extend((cell, Cell(None), Cell(None)))
     # The mean over models is none of a reference's; one without a value in the first metric says little here.
     kept = [row for name, row in references.items() if row[1].value is not None and name != "mean over models"]

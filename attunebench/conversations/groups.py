@@ -1,5 +1,5 @@
 """Which groups of diagnoses a conversation counts under, from the names that its participant gave: free text, so a
-group takes every name with one of its parts in it. Self-reported, and no finding of ours."""
+group takes every name with one of its parts in it. Diagnoses are self-reported."""
 
 from __future__ import annotations
 

@@ -283,7 +283,7 @@ def _folders(places: Iterable[Path]) -> dict[Path, frozenset[int]]:
     published = frozenset().union(*published_subsets().values())
     folders: dict[Path, tuple[Path, frozenset[int]]] = {}
     for base in (where / inner for where in places for inner in _PLACES_IN):
-        # `glob` passes over what cannot be looked into.
+        # `glob` skips folders that cannot be read.
         for folder in (base, *(child for child in sorted(base.glob("[!.]*")) if child.is_dir())):
             numbers = published & {conversation_number(path.name) for path in folder.glob("conversation_*.json")}
             if numbers:

@@ -65,7 +65,7 @@ class Source:
         return found
 
     def table(self, name: str, table_id: str) -> Table:
-        """A table of an analysis; Missing where it is not there or empty."""
+        """A table of an analysis. Raises Missing if there is none, or if it is empty."""
         for table in self.analysis(name).tables:
             if table.id == table_id and table.rows:
                 return table

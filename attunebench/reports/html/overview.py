@@ -21,7 +21,7 @@ MAIN, BESIDE = "composite", "pairwise_accuracy"
 
 
 class Board(NamedTuple):
-    """The leaderboard of one mode; what is shown beside the models and not ranked are its last rows."""
+    """The leaderboard of one mode; its last rows are shown but not ranked."""
 
     mode: str
     table: Table

@@ -1,6 +1,6 @@
 """A profile of each model: every metric with its interval and rank among the others, and where it differs most.
 
-Values are those of the report. Draws nothing, ranks nothing: a rank among means is no finding.
+Values are those of the report. They are not ranked: an order of means alone shows no difference.
 """
 
 from __future__ import annotations
