@@ -7,10 +7,11 @@ and then.
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -39,8 +40,13 @@ class BatchTally(Tally):
     batches: Sequence[Submission] = ()
     next_look = 0.0
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.changes: deque[list[str]] = deque(maxlen=100)  # states that a log has not told yet: it misses none
+
     def looked(self, batches: Sequence[Submission], seconds: float) -> None:
         self.batches, self.next_look = batches, self.clock() + seconds
+        self.changes.append([described(each) for each in batches])
         self.wake()
 
 
@@ -68,10 +74,12 @@ class BatchDisplay(Display):
 
     def _log(self, over: bool) -> Iterator[str]:
         yield from self._pauses(over)
-        state, now = [described(each) for each in self._batches.batches], self._tally.clock()
-        if state and (state != self._last or now - self._told >= LATEST):
-            self._last, self._told = state, now
-            yield from (*state, self._foot())
+        now = self._tally.clock()
+        while self._batches.changes:
+            state = self._batches.changes.popleft()
+            if state and (state != self._last or now - self._told >= LATEST):
+                self._last, self._told = state, now
+                yield from (*state, self._foot())
 
     def _block(self) -> list[RenderableType]:
         batches = self._batches.batches
