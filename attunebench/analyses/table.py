@@ -16,6 +16,8 @@ import numpy as np
 Unit = Literal["text", "count", "share", "points", "number", "p", "rank", "usd", "seconds"]
 """How a number is written: share 0.612, points 61.2 (0–100), p 0.003 or < 0.001; `number` has three digits."""
 ChartKind = Literal["intervals", "bars", "heatmap", "matrix", "lines", "scatter", "dumbbells"]
+Role = Literal["person", "all models"]
+"""What is no model in a chart: the person (a thick neutral line) or all models (dashed grey); labelled at its end."""
 
 NOT_ESTIMABLE = "not estimable"
 """Mark of a value whose interval cannot be estimated, since every conversation (participant) has the same one."""
@@ -88,6 +90,7 @@ class Chart:
 
     A `heatmap` or `matrix` has a column for each of `values`, `lines` a line for each row over them; `scatter` takes
     two, `dumbbells` joins two; `intervals` and `bars` draw each of them. `first`: only so many rows are drawn.
+    `roles`: ids of columns or labels of rows that are no model's.
     """
 
     kind: ChartKind
@@ -97,6 +100,7 @@ class Chart:
     axis: str = ""
     lines: Mapping[str, float] = field(default_factory=dict)
     first: int | None = None
+    roles: Mapping[str, Role] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +137,7 @@ class Plot:
     columns: tuple[Column, ...]
     rows: tuple[PlotRow, ...]
     lines: Mapping[str, float] = field(default_factory=dict)
+    roles: Mapping[str, Role] = field(default_factory=dict)
 
     def span(self, more: Iterable[float] = (), *, intervals: bool = True) -> tuple[float, float]:
         """The least and greatest of its values, of their intervals and of `more`; (0, 1) without any."""
@@ -162,7 +167,7 @@ def plot(table: Table, chart: Chart) -> Plot:
         for row in table.rows[: chart.first]
     )
     columns = tuple(table.columns[place] for place in places)
-    return Plot(chart.kind, chart.title, chart.axis, columns, rows, chart.lines)
+    return Plot(chart.kind, chart.title, chart.axis, columns, rows, chart.lines, chart.roles)
 
 
 @dataclass(frozen=True, slots=True)

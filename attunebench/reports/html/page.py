@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 BUDGET = 10_000_000
 """Bytes that a page may have."""
 _HERE = "attunebench.reports.html"
+_STYLES = ("style", "charts", "dialog", "print")
 _SCRIPTS = ("start", "text", "data", "tables", "answers", "turn", "behind", "tour", "talks", "main")
 _REACH = 5.0
 """Half the width of a symbol in pixels."""
@@ -83,7 +84,7 @@ def render_html(
         "symbols": _symbols({name: styles[key].marker for key, name in looks.items()}),
         "created": clean(str(study.metadata[0].get("created") or "")).replace("T", " ").replace("+00:00", " UTC"),
         "script": _script(),
-        "style": _asset("style.css"),
+        "style": "".join(_asset(f"{name}.css") for name in _STYLES),
         # A page of one inline script can name its hash and allow no other.
         "script_hash": f"sha256-{base64.b64encode(hashlib.sha256(_script().encode()).digest()).decode('ascii')}",
         "settings": settings,
