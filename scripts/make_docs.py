@@ -136,7 +136,7 @@ def analyses_page() -> str:
         "Made from the catalogue by `scripts/make_docs.py`. `attune-bench analyze NAME -s scores.json` makes one, "
         "`analyze all` says what each found; the HTML report holds all. Each says what it shows, with n and intervals, "
         "and what it cannot show, and flags what too few conversations or a single participant stand behind. What they "
-        "share (units, intervals, corrections, detectable effects) is in [statistics.md](statistics.md).\n",
+        "share (units, intervals, corrections, detectable effects) is in [How models are compared](statistics.md).\n",
         "Published figures are those of the published study, on its 200 conversations and eleven models: for "
         "orientation, not to be reproduced on other conversations.\n",
     ]

@@ -106,6 +106,22 @@ def test_every_module_of_the_layout_picture_exists_and_none_is_missing_from_it()
 
 
 def test_an_extra_is_declared_only_where_something_uses_it() -> None:
-    assert ["analyses", "bertscore", "data", "dev", "harness", "inspect", "ray", "socks"] == metadata.metadata(
+    assert ["analyses", "bertscore", "data", "dev", "docs", "harness", "inspect", "ray", "socks"] == metadata.metadata(
         "attunebench"
     ).get_all("Provides-Extra")
+
+
+def test_the_readme_says_how_to_use_it_in_1200_words() -> None:
+    assert 1200 >= len(README.partition("\n## Metrics\n")[0].split())
+
+
+def test_every_extra_that_a_page_or_a_message_installs_exists() -> None:
+    places = [*PAGES, *ROOT.rglob("attunebench/**/*.py"), ROOT / "Dockerfile"]
+    named = {name for path in places for name in re.findall(r"[./]\w*\[([a-z,]+)\]\"", path.read_text("utf-8"))}
+    extras = metadata.metadata("attunebench").get_all("Provides-Extra") or []
+    assert set() == {extra for group in named for extra in group.split(",")} - set(extras)
+
+
+def test_nothing_claims_that_the_package_is_on_pypi() -> None:
+    places = [*PAGES, *(ROOT / "docs").glob("*.ipynb"), *ROOT.rglob("attunebench/**/*.py")]
+    assert [] == [path for path in places if re.search(r"pip install \S*attunebench", path.read_text("utf-8"))]

@@ -61,8 +61,31 @@ def test_the_sdist_holds_what_a_contributor_needs(built: Path) -> None:
     (path,) = built.glob("*.tar.gz")
     with tarfile.open(path) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    wanted = {"README.md", "CHANGELOG.md", "CITATION.cff", ".ci/run", "scripts/check", "tests/packaging/test_wheel.py"}
+    wanted = {"README.md", "CHANGELOG.md", "CITATION.cff", ".ci/run", "mkdocs.yml", "Dockerfile", "scripts/check"}
     assert set() == wanted - names
+
+
+def test_the_image_gets_what_the_wheel_is_built_from(wheel: Path, tmp_path: Path) -> None:
+    """A .dockerignore that admits paths by name: from these alone the same wheel is built."""
+    assert "COPY . /src\n" in (ROOT / "Dockerfile").read_text("utf-8")
+    first, *patterns = [line for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if line[:1] != "#"]
+    assert "*" == first
+    for name in (pattern[1:] for pattern in patterns if pattern.startswith("!")):
+        goal = tmp_path / "src" / name
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, goal, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, goal)
+    dist = tmp_path / "dist"
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(dist), str(tmp_path / "src"))
+    (other,) = dist.glob("*.whl")
+    assert entries(wheel) == entries(other)
+
+
+def entries(wheel: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
 
 
 @pytest.fixture(scope="session")
