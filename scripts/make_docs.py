@@ -62,8 +62,8 @@ def pages() -> dict[Path, str]:
 
 def cli_page() -> str:
     parts = [
-        "# The commands\n\nMade from `--help-all` by `scripts/make_docs.py`; edit the help texts, not this page. "
-        "`--help` shows less.\n"
+        "# The commands\n\nGenerated from `--help-all` by `scripts/make_docs.py`; edit the help texts, not this page. "
+        "`--help` shows fewer options.\n"
     ]
     for words, asked in commands():
         title = " ".join(("attune-bench", *words))
@@ -108,9 +108,10 @@ def metrics_page() -> str:
 
     parts = [
         "# The metrics\n",
-        "Made from the registry by `scripts/make_docs.py`; `attune-bench report --explain METRIC` shows one of them.\n",
-        "*Canonical* metrics enter the Composite, those *alongside* stand beside it, *diagnostic* ones need `--all`, "
-        "*released* ones are in scores by the [released rules](released-rules.md) alone; definitions are of ours. "
+        "Generated from the registry by `scripts/make_docs.py`; `attune-bench report --explain METRIC` shows one metric.\n",
+        "*Canonical* metrics enter the Composite, *alongside* metrics are reported beside it, and *diagnostic* metrics "
+        "are shown with `--all`; *released* metrics exist only in scores by the [released rules](released-rules.md). "
+        "Definitions follow our rules. "
         f"In definitions {SYMBOLS} “OM” is the original model, the one that the person talked with; “HP” is the person "
         "(human participant).\n",
     ]
@@ -133,12 +134,13 @@ def analyses_page() -> str:
 
     parts = [
         "# The analyses\n",
-        "Made from the catalogue by `scripts/make_docs.py`. `attune-bench analyze NAME -s scores.json` makes one, "
-        "`analyze all` says what each found; the HTML report holds all. Each says what it shows, with n and intervals, "
-        "and what it cannot show, and flags what too few conversations or a single participant stand behind. What they "
-        "share (units, intervals, corrections, detectable effects) is in [How models are compared](statistics.md).\n",
-        "Published figures are those of the published study, on its 200 conversations and eleven models: for "
-        "orientation, not to be reproduced on other conversations.\n",
+        "Generated from the catalogue by `scripts/make_docs.py`. `attune-bench analyze NAME -s scores.json` runs one "
+        "analysis, `analyze all` summarises what each found, and the HTML report contains all of them. Each states what "
+        "it shows, with n and intervals, and what it cannot show. Results from too few conversations or a single "
+        "participant are flagged. [How models are compared](statistics.md) explains units, intervals, corrections and "
+        "detectable effects.\n",
+        "Published figures come from the study's 200 conversations and eleven models. They are for orientation; other "
+        "conversations give other numbers.\n",
     ]
     for entry in ANALYSES.values():
         parts.append(f"## `{entry.name}`\n\n**{entry.title}.** {entry.question}\n\n{entry.rule}\n")
@@ -159,7 +161,7 @@ def subset_page() -> str:
 def filter_table() -> str:
     from attunebench.cli.filtering import filter_rows
 
-    rows = ["| options | what they choose by | short for |", "| --- | --- | --- |"]
+    rows = ["| options | select by | short for |", "| --- | --- | --- |"]
     return "\n".join(
         [*rows, *(f"| `{cell(usage)}` | {cell(what)} | `{where}` |" for usage, what, where in filter_rows())]
     )
