@@ -108,7 +108,8 @@ def metrics_page() -> str:
 
     parts = [
         "# The metrics\n",
-        "Generated from the registry by `scripts/make_docs.py`; `attune-bench report --explain METRIC` shows one metric.\n",
+        "Generated from the registry by `scripts/make_docs.py`; `attune-bench report --explain METRIC` shows one "
+        "metric.\n",
         "*Canonical* metrics enter the Composite, *alongside* metrics are reported beside it, and *diagnostic* metrics "
         "are shown with `--all`; *released* metrics exist only in scores by the [released rules](released-rules.md). "
         "Definitions follow our rules. "
@@ -135,8 +136,8 @@ def analyses_page() -> str:
     parts = [
         "# The analyses\n",
         "Generated from the catalogue by `scripts/make_docs.py`. `attune-bench analyze NAME -s scores.json` runs one "
-        "analysis, `analyze all` summarises what each found, and the HTML report contains all of them. Each states what "
-        "it shows, with n and intervals, and what it cannot show. Results from too few conversations or a single "
+        "analysis, `analyze all` summarises what each found, and the HTML report contains all of them. Each states "
+        "what it shows, with n and intervals, and what it cannot show. Results from too few conversations or a single "
         "participant are flagged. [How models are compared](statistics.md) explains units, intervals, corrections and "
         "detectable effects.\n",
         "Published figures come from the study's 200 conversations and eleven models. They are for orientation; other "

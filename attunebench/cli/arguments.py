@@ -193,7 +193,7 @@ _ANALYSIS: Mapping[str, tuple[Any, Any]] = {
         Annotated[
             Literal["holm", "bh", "maxt"],
             flag(
-                "How p-values of several comparisons are corrected: holm (for claims), maxt (sharper, same "
+                "How p-values of several comparisons are corrected: holm (for claims), maxt (more powerful, same "
                 "guarantee), bh (false discovery rate, to explore).",
                 panel=_STATISTICS,
             ),

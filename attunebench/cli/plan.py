@@ -44,7 +44,7 @@ def plan(
     provider: Annotated[
         str, typer.Argument(help="openai, openrouter, prime, azure, or local for an engine of your own; as for `run`.")
     ],
-    model: Annotated[str, typer.Argument(help="The engine's name of the model.")],
+    model: Annotated[str, typer.Argument(help="The engine's name for the model.")],
     conversations: ConversationsArgument = None,
     folder: ConversationsOption = None,
     modes: ModesOption = None,

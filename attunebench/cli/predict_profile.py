@@ -37,7 +37,7 @@ def predict_profile(
     model: Annotated[
         str,
         typer.Argument(
-            help="The provider's name of the model; baselines: random, majority, oracle (others answer like majority)."
+            help="The provider's name for the model; baselines: random, majority, oracle (others answer like majority)."
         ),
     ],
     conversations: ConversationsArgument = None,

@@ -107,7 +107,7 @@ def run(
         typer.Argument(
             metavar="MODEL",
             autocompletion=model_names,
-            help="The provider's name of the model; baselines: random, majority, no-change, lexicon, oracle.",
+            help="The provider's name for the model; baselines: random, majority, no-change, lexicon, oracle.",
         ),
     ] = None,
     conversations: ConversationsArgument = None,

@@ -52,7 +52,7 @@ class ModelSettings(BaseModel):
 
     provider: str = option(..., "openrouter, openai, prime, azure, local or baseline.", "Model", metavar="NAME")
     model: str
-    """The provider's name of the model; the baseline's name for `baseline`."""
+    """The provider's name for the model; the baseline's name for `baseline`."""
     base_url: str | None = option(None, "Server address, e.g. http://localhost:8000/v1.", "Model", metavar="URL")
     api_key: SecretStr | None = option(None, "API key; prefer the environment variable.", "Model", metavar="KEY")
     client: Any = Field(default=None, exclude=True, repr=False)
