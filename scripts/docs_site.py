@@ -1,7 +1,7 @@
 """Lets MkDocs see the docs as they lie in the repository: README.md and its neighbours at the top, docs/ below.
 
-One relative link thus works on GitHub and in the site. Notebooks become pages: they are kept without outputs, so they
-are run here, and a notebook that fails stops the build.
+One relative link thus works on GitHub and in the site. Notebooks become pages. A notebook without outputs is run first,
+in an empty folder; if it fails, so does the build.
 """
 
 from __future__ import annotations
@@ -64,13 +64,14 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
 
 
 def cells(path: Path) -> Iterator[str]:
-    """The cells of a notebook as Markdown, with what they print and show when run in an empty folder."""
+    """The cells of a notebook as Markdown, with their outputs: those kept in it, or else those of a run."""
     import nbformat
     from nbclient import NotebookClient
 
     book: Any = nbformat.read(path, as_version=4)
-    with tempfile.TemporaryDirectory() as folder:
-        NotebookClient(book, timeout=300, resources={"metadata": {"path": folder}}).execute()
+    if not any(cell.get("outputs") for cell in book.cells):
+        with tempfile.TemporaryDirectory() as folder:
+            NotebookClient(book, timeout=300, resources={"metadata": {"path": folder}}).execute()
     for cell in book.cells:
         yield cell.source if cell.cell_type == "markdown" else f"```python\n{cell.source}\n```"
         yield from (f'<div class="output">\n{shown(output)}\n</div>' for output in cell.get("outputs", ()))
