@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import re
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from planted import Plan, Skill, planted_scores
 
@@ -43,3 +48,20 @@ def small_scores() -> Scores:
     strong = Skill(om=0.95, hp=0.9, pairwise=0.9, tag=0.9, false_tag=0.05, wide=0.9)
     models = {"strong": {"default": strong, "verbose": strong}, "middle": Skill(), "weak": Skill(0.5, 0.5, 0.4, 0.2)}
     return planted_scores(models, Plan(conversations=24, people=16), resamples=100)
+
+
+def chunk_bytes(page: str, name: str) -> bytes:
+    found = re.search(f'id="c-{name}">([^<]*)<', page)
+    assert found is not None, name
+    return base64.b64decode(found[1])
+
+
+def chunk(page: str, name: str) -> Any:
+    """What a chunk of the page holds, read as the page's script reads it: after a stored block of its dictionary."""
+    layer = name.partition("-")[0]
+    if f'id="c-dictionary-{layer}"' not in page:
+        return json.loads(zlib.decompress(chunk_bytes(page, name)))
+    shared = zlib.decompress(chunk_bytes(page, f"dictionary-{layer}"))
+    size = len(shared)
+    head = bytes((0, size & 255, size >> 8, ~size & 255, ~size >> 8 & 255))
+    return json.loads(zlib.decompress(head + shared + chunk_bytes(page, name), -zlib.MAX_WBITS)[size:])

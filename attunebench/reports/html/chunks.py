@@ -1,16 +1,20 @@
-"""What a page holds beside what it shows at once: compressed chunks, one for each conversation and kind of text.
+"""What a page holds beside what it shows at once: compressed chunks, one for each conversation and layer of text.
 
 Labels and answers come first, then the models' own replies, the messages, and raw replies; what no longer fits into the
 budget is left out, conversation by conversation, and counted. The page's script opens a chunk when somebody looks.
+Conversations resemble each other, so those of a layer are compressed with the beginning of its first ones as a shared
+dictionary.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from attunebench.metrics.registry import REGISTRY
@@ -18,7 +22,7 @@ from attunebench.scores import ConversationEntry
 from attunebench.scores.table import ScoreTable
 
 if TYPE_CHECKING:
-    from attunebench.transcripts import FolderTranscripts
+    from attunebench.transcripts import FolderTranscripts, RawReply
 
 Layer = Literal["labels", "drafts", "talk", "replies"]
 LAYERS: tuple[Layer, ...] = ("labels", "drafts", "talk", "replies")
@@ -26,12 +30,21 @@ LAYERS: tuple[Layer, ...] = ("labels", "drafts", "talk", "replies")
 _TAG_BYTES = 80
 """At most this many bytes stand around a chunk in the page."""
 _DIGITS = 3
-_LEVEL = 6
-"""The highest one packs three parts in a hundred better and takes three times as long."""
+_LEVEL = 9
+_DICTIONARY_BYTES = 32_000
+"""As far back as a compressed stream can refer."""
+_SAMPLES = 3
+_FEWEST = 12
+"""With fewer conversations a dictionary takes more room than it saves."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
+VALUE, DRAFT = "\ue000", "\ue001"
+"""Stand in the form of a reply for one of `_VALUES`, and for the model's own reply of that turn as a JSON string."""
+_VALUES = {"yes": "y", "no": "n", "true": "t", "false": "f", "null": "-", "A": "A", "B": "B"}
+_VALUE = re.compile(r"""(?<=[:\s\[,{"])(yes|no|true|false|null|A|B)(?=["\s,}\]])""")
 
 
 class Chunk(NamedTuple):
-    """Base64 of zlib-compressed JSON, and the id of the element that holds it."""
+    """Base64 of compressed JSON, and the id of the element that holds it."""
 
     id: str
     data: str
@@ -52,8 +65,7 @@ class Packed(NamedTuple):
 
 def chunk(name: str, content: Any) -> Chunk:
     """The content as a chunk; the same bytes for the same content."""
-    text = json.dumps(content, separators=(",", ":"), allow_nan=False)
-    return Chunk(f"c-{name}", base64.b64encode(zlib.compress(text.encode("ascii"), _LEVEL)).decode("ascii"))
+    return _chunk(name, zlib.compress(_json(content), _LEVEL))
 
 
 def pack(
@@ -69,39 +81,55 @@ def pack(
     `metrics` are the ids whose values stand beside the answers.
     """
     rows = dict.fromkeys([*first, *range(len(study.ids))])
-    held: dict[str, Chunk] = {}
+    contents: dict[Layer, Iterable[tuple[int, Any]]] = {"labels": ((row, _labels(study, row, metrics)) for row in rows)}
+    if evidence is not None:
+        drafts = {row: _drafts(study, row, evidence) for row in rows}
+        contents["drafts"] = drafts.items()
+        contents["talk"] = ((row, _talk(evidence, study.ids[row])) for row in rows)
+        contents["replies"] = ((row, _replies(study, row, evidence, drafts[row])) for row in rows)
+    held: list[Chunk] = []
     left_out: Counter[Layer] = Counter()
     empty = set(LAYERS)
+    for layer, of_layer in contents.items():
+        for made in _chunks(layer, ((row, _json(content)) for row, content in of_layer if content)):
+            empty.discard(layer)
+            if made.size <= budget:
+                held.append(made)
+                budget -= made.size
+            elif made.id == f"c-dictionary-{layer}":
+                budget = 0  # Nothing of the layer can be read without it.
+            else:
+                left_out[layer] += 1
+    return Packed(tuple(held), left_out, frozenset(empty))
 
-    def put(layer: Layer, name: str, content: Any) -> None:
-        """Add a chunk, or put it in the place of one of its name with less in it, if the difference fits."""
-        nonlocal budget
-        if not content:
-            return
-        empty.discard(layer)
-        made = chunk(name, content)
-        growth = made.size - (held[name].size if name in held else 0)
-        if growth <= budget:
-            held[name] = made
-            budget -= growth
-        else:
-            left_out[layer] += 1
 
-    for row in rows:
-        put("labels", f"labels-{row}", _labels(study, row, metrics))
-    if evidence is not None:
-        written = {row: _drafts(study, row, evidence) for row in rows}
-        for row in rows:
-            put("drafts", f"written-{row}", written[row])
-        for row in rows:
-            turns = evidence.talk(study.ids[row])
-            said = {str(t.number): [t.user_message, t.llm_response, t.llm_improved, t.human_edited] for t in turns}
-            put("talk", f"talk-{row}", said)
-        for row in rows:
-            content = written.pop(row)  # with raw replies it is large, and not needed any more
-            if _add_replies(content, study, row, evidence):
-                put("replies", f"written-{row}", content)
-    return Packed(tuple(held.values()), left_out, frozenset(empty))
+def _chunks(layer: Layer, texts: Iterator[tuple[int, bytes]]) -> Iterator[Chunk]:
+    """A chunk for each text, before them their dictionary where there is one.
+
+    A text compressed with a dictionary is a raw deflate stream that goes on after a stored block of the dictionary's
+    bytes: a browser, which cannot be given a dictionary, is given that block.
+    """
+    sample = list(islice(texts, _FEWEST))
+    dictionary = b""
+    if len(sample) == _FEWEST:
+        dictionary = b"".join(text[: _DICTIONARY_BYTES // _SAMPLES] for _, text in sample[:_SAMPLES])
+        yield _chunk(f"dictionary-{layer}", zlib.compress(dictionary, _LEVEL))
+    for row, text in chain(sample, texts):
+        if not dictionary:
+            yield _chunk(f"{layer}-{row}", zlib.compress(text, _LEVEL))
+            continue
+        packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS, zdict=dictionary)
+        yield _chunk(f"{layer}-{row}", packer.compress(text) + packer.flush())
+
+
+def _chunk(name: str, packed: bytes) -> Chunk:
+    return Chunk(f"c-{name}", base64.b64encode(packed).decode("ascii"))
+
+
+def _json(content: Any) -> bytes:
+    """Compact JSON; halves of surrogate pairs, which UTF-8 cannot hold, are escaped."""
+    text = json.dumps(content, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
 
 
 def _labels(study: ScoreTable, row: int, metrics: Sequence[str]) -> dict[str, Any]:
@@ -129,29 +157,49 @@ def _labels(study: ScoreTable, row: int, metrics: Sequence[str]) -> dict[str, An
 
 
 def _drafts(study: ScoreTable, row: int, evidence: FolderTranscripts) -> dict[str, Any]:
-    """Turn number → group → `drafts`: for each epoch the text and the judges' ratings."""
+    """Turn number → group → for each epoch the text and the judges' ratings."""
     written: dict[str, Any] = {}
     for place, entries in _entries(study, study.ids[row]):
         for draft in (draft for entry in entries for draft in evidence.drafts(entry)):
             if draft.text is not None or draft.judges:
-                of_turn = written.setdefault(str(draft.number), {})
                 judged = {judge: dict(given) for judge, given in draft.judges.items()}
-                of_turn.setdefault(place, {}).setdefault("drafts", []).append([draft.text, judged])
+                written.setdefault(str(draft.number), {}).setdefault(place, []).append([draft.text, judged])
     return written
 
 
-def _add_replies(written: dict[str, Any], study: ScoreTable, row: int, evidence: FolderTranscripts) -> bool:
-    """Put raw replies, kind → in the order of asking, beside the drafts that repeat them: together they pack well.
+def _talk(evidence: FolderTranscripts, conversation: str) -> dict[str, Any]:
+    """Turn number → the person's message and the three candidate replies."""
+    return {
+        str(turn.number): [turn.user_message, turn.llm_response, turn.llm_improved, turn.human_edited]
+        for turn in evidence.talk(conversation)
+    }
 
-    Whether there are any.
-    """
+
+def _replies(study: ScoreTable, row: int, evidence: FolderTranscripts, drafts: Mapping[str, Any]) -> dict[str, Any]:
+    """`forms` (see `_formed`), and `raw`: turn number → group → kind → replies in the order of asking."""
     places = {group.key: str(place) for place, group in enumerate(study.groups)}
-    found = [r for r in evidence.replies(study.ids[row]) if (r.provider, r.model, r.mode) in places]
-    for reply in found:
-        place = places[reply.provider, reply.model, reply.mode]
-        of_group = written.setdefault(str(reply.turn), {}).setdefault(place, {})
-        of_group.setdefault("raw", {}).setdefault(reply.kind, []).append([reply.text, reply.trouble, reply.parameters])
-    return bool(found)
+    forms: dict[str, int] = {}
+    raw: dict[str, Any] = {}
+    for reply in evidence.replies(study.ids[row]):
+        place = places.get((reply.provider, reply.model, reply.mode))
+        if place is not None:
+            turn = str(reply.turn)
+            text = _formed(reply, drafts.get(turn, {}).get(place), forms)
+            of_group = raw.setdefault(turn, {}).setdefault(place, {})
+            of_group.setdefault(reply.kind, []).append([text, reply.trouble, reply.parameters])
+    return {"forms": list(forms), "raw": raw} if raw else {}
+
+
+def _formed(reply: RawReply, drafts: Sequence[Any] | None, forms: dict[str, int]) -> Any:
+    """A reply as the place of its form in `forms` and the letters of its values: models answer in few forms."""
+    text = reply.text
+    if text is None or VALUE in text or DRAFT in text:
+        return text  # As it is: where the letters of the form stand for something they cannot stand for themselves.
+    draft = drafts[0][0] if drafts else None
+    if draft and not _SURROGATE.search(draft):
+        text = text.replace(json.dumps(draft, ensure_ascii=False)[1:-1], DRAFT)
+    parts = _VALUE.split(text)
+    return [forms.setdefault(VALUE.join(parts[::2]), len(forms)), "".join(map(_VALUES.__getitem__, parts[1::2]))]
 
 
 def _entries(study: ScoreTable, conversation: str) -> Iterator[tuple[str, tuple[ConversationEntry, ...]]]:

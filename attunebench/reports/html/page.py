@@ -26,6 +26,7 @@ from attunebench.reports.build import build_report
 from attunebench.reports.html import chunks, overview, profiles, tour
 from attunebench.reports.html.charts import SHAPES
 from attunebench.reports.html.drills import Drills
+from attunebench.reports.html.facets import facets
 from attunebench.reports.html.tables import ShownTable, shown_table
 from attunebench.reports.layout import section_table
 from attunebench.reports.model import Report, settings_of
@@ -42,7 +43,20 @@ BUDGET = 10_000_000
 """Bytes that a page may have."""
 _HERE = "attunebench.reports.html"
 _STYLES = ("style", "charts", "dialog", "print")
-_SCRIPTS = ("start", "text", "data", "tables", "answers", "turn", "behind", "tour", "talks", "main")
+_SCRIPTS = (
+    "start",
+    "text",
+    "data",
+    "tables",
+    "answers",
+    "turn",
+    "behind",
+    "filters",
+    "search",
+    "tour",
+    "links",
+    "main",
+)
 _REACH = 5.0
 """Half the width of a symbol in pixels."""
 _RESERVE = 64_000
@@ -165,7 +179,17 @@ def _about(study: ScoreTable, drills: Drills, stops: Sequence[tour.Stop], metric
     return {
         "groups": [{"label": group.label, "mode": group.mode} for group in study.groups],
         "primary": primary_mode(study),
-        "talks": [{"name": _name(study, row), "turns": turns} for row, turns in enumerate(_turn_numbers(study))],
+        "talks": [
+            {
+                "id": conversation,
+                "name": _name(study, row),
+                "topics": truth["topics"] if (truth := study.ground_truth.get(conversation)) else [],
+                "participant": (truth and truth["participant_id"]) or "",
+                "turns": turns,
+            }
+            for row, (conversation, turns) in enumerate(zip(study.ids, _turn_numbers(study), strict=True))
+        ],
+        "facets": facets(study),
         "questions": [{"id": question, "om": wordings.get(question, question)} for question in study.questions],
         "pairwise": {key: text or key for key, text in codebook.pairwise.items()},
         "metrics": {
@@ -174,6 +198,7 @@ def _about(study: ScoreTable, drills: Drills, stops: Sequence[tour.Stop], metric
                 "meaning": card.meaning,
                 "level": card.level,
                 "better": card.higher_is_better,
+                "best": None if card.higher_is_better is None else card.high if card.higher_is_better else card.low,
                 "digits": 1 if card.unit == "points" else 3,
             }
             for card in cards

@@ -60,13 +60,14 @@ def shown_table(table: Table, drills: Drills, looks: Mapping[str, str], prefix: 
     shaded = table.chart.values if table.chart and reach else ()
     rows = []
     for row in table.rows:
-        n, cells = row_n(table, row), []
+        n, cells = row_n(table, row), list[ShownCell]()
         for place, (cell, column) in enumerate(zip(row, table.columns, strict=True)):
             words = words_of(cell, column, n)
             # A word is sorted by itself, and undefined goes last.
             sort = f"{cell.value:.6g}" if isinstance(cell.value, (int, float)) else ""
             shade = _shade(cell, reach) if reach and column.id in shaded else 0
-            beside, drill = ", ".join(words.beside), drills.place(cell.drill)
+            about = " · ".join([table.title, *(key.value for key in cells[:keys])])
+            beside, drill = ", ".join(words.beside), drills.place(cell.drill, about)
             cells.append(ShownCell(words.value, words.interval, beside, sort, shade, drill, place < keys))
         rows.append(cells)
     return ShownTable(

@@ -48,7 +48,7 @@ def test_the_page_is_report_html_and_has_the_words_of_the_folders_that_the_score
     assert "Report written to report.html" in said
     assert ["call journal"] == [word for word in ("call journal", "results folder is known") if word in said]
     assert 3 == page.count('id="c-talk-')
-    assert 3 == page.count('id="c-written-')
+    assert 3 == page.count('id="c-drafts-')
 
 
 @pytest.mark.slow

@@ -1,23 +1,45 @@
-// What a drill means: from the place of a number to the turns or conversations behind it, the worst first.
-function rowsOf(drill) {
-  const { sets } = about.drills;
-  if (drill.t !== undefined) return new Map(sets[drill.t].map(([row, ...turns]) => [row, turns]));
-  const rows = drill.c !== undefined ? sets[drill.c] : about.talks.keys();
-  return new Map([...rows].map((row) => [row, null]));
+// What stands behind a number: the turns or conversations of its drill, the worst first.
+function slug(text) {
+  return text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 60);
 }
 
-function verdict(truth, answer) {
-  return truth === "y" || truth === "n" ? truth === answer : null;
+// A drill as an address names it, and back.
+function valuesOfDrill({ g, m, q, b, c, t }) {
+  const { sets } = about.drills;
+  const name = (set) => `${slug(sets[set][1])}.${sets[set][0]}`;
+  const single = c !== undefined && sets[c].length === 3;
+  return {
+    ...valuesOf(g), metric: m, question: q, block: b, conversation: single ? keyOfTalk(sets[c][2]) : null,
+    conversations: c !== undefined && !single ? name(c) : null, turns: t !== undefined ? name(t) : null,
+  };
+}
+
+function setNamed(text) {
+  const digest = text.slice(text.lastIndexOf(".") + 1);
+  const found = about.drills.sets.find(([id]) => id === digest);
+  if (!found) throw new Unknown(`There is no list “${text}” in this report.`);
+  return found;
+}
+
+function drillOf(values) {
+  const { metric, question, block = "binary_om", conversation, conversations, turns, mode = about.primary } = values;
+  if (metric !== undefined && !Object.hasOwn(about.metrics, metric)) throw new Unknown(`There is no metric “${metric}” in this report.`);
+  if (question !== undefined && (!about.question.has(question) || !Object.hasOwn(SIDES, block))) throw new Unknown(`There is no question “${question}” (${block}) in this report.`);
+  const named = turns ?? conversations;
+  const [, set, ...members] = named !== undefined ? setNamed(named) : [null, "", ...(conversation === undefined ? about.talks.keys() : [rowOf(conversation)])];
+  const rows = new Map(members.map((one) => (Array.isArray(one) ? [one[0], one.slice(1)] : [one, null])));
+  const byTurn = Boolean(question || turns || !metric || about.metrics[metric].level === "turn");
+  return { group: groupOf(values), mode, metric, question, block, rows, set, byTurn };
 }
 
 // One line for a question: the person's label and the model's answer.
-function questionLine(drill, labels, row, turn, group) {
-  const place = about.question.get(drill.q).place;
-  const truth = truthOf(labels, turn)?.[SIDES[drill.b]]?.[place] ?? ".";
-  const given = answersOf(labels, group, turn).map((one) => one[drill.b]?.[place]).filter((one) => one !== undefined);
+function questionLine({ question, block }, labels, row, turn, group) {
+  const { place } = about.question.get(question);
+  const truth = truthOf(labels, turn)?.[SIDES[block]]?.[place] ?? ".";
+  const given = answersOf(labels, group, turn).map((one) => one[block]?.[place]).filter((one) => one !== undefined);
   if (!given.length || truth === ".") return null;
   const right = given.filter((one) => verdict(truth, one)).length / given.length;
-  return { row, turn, group, value: right, person: SAID[truth], model: given.map((one) => SAID[one]).join(", "), right };
+  return { row, turn, group, value: right, person: SAID[truth], model: given.map((one) => SAID[one]).join(", "), wrong: right < 1 };
 }
 
 function mean(values) {
@@ -25,50 +47,48 @@ function mean(values) {
   return known.length ? known.reduce((sum, one) => sum + one, 0) / known.length : null;
 }
 
-function turnLines(drill, labels, row, turns, group) {
+function line(drill, labels, row, turn, group) {
+  if (drill.question) return questionLine(drill, labels, row, turn, group);
+  if (!drill.metric) return { row, turn, group, value: null, wrong: false };
+  const value = mean((turn === null ? labels.given[group] ?? [] : answersOf(labels, group, turn)).map((one) => one.m[drill.metric]));
+  const { best } = about.metrics[drill.metric];
+  return value === null ? null : { row, turn, group, value, wrong: best !== null && value !== best };
+}
+
+// All lines of a drill in the conversations `within` (null: all), and of how many conversations labels are not in the page.
+async function linesBehind(drill, within, progress) {
   const lines = [];
-  for (const turn of turns) {
-    if (drill.q) {
-      const line = questionLine(drill, labels, row, turn, group);
-      if (line) lines.push(line);
-    } else {
-      const value = drill.m ? mean(answersOf(labels, group, turn).map((one) => one.m[drill.m])) : null;
-      if (!drill.m || value !== null) lines.push({ row, turn, group, value });
-    }
-  }
-  return lines;
-}
-
-function talkLines(drill, labels, row, group) {
-  const value = mean((labels.given[group] ?? []).map((one) => one.m[drill.m]));
-  return value === null ? [] : [{ row, turn: null, group, value }];
-}
-
-function byTurn(drill) {
-  return Boolean(drill.q || drill.t !== undefined || (drill.m && about.metrics[drill.m].level === "turn"));
-}
-
-async function linesBehind(drill, progress) {
-  const lines = [];
-  const rows = rowsOf(drill);
-  let lost = 0;
+  let lost_ = 0;
   let done = 0;
-  for (const [row, turns] of rows) {
+  for (const [row, turns] of drill.rows) {
     const labels = await content(`labels-${row}`);
-    done += 1;
-    if (done % 50 === 0) progress(done, rows.size);
+    progress(++done, drill.rows.size);
+    await rest();
     if (!labels) {
-      lost += 1;
+      lost_ += 1;
       continue;
     }
-    const groups = drill.g !== undefined ? [drill.g] : drill.m || drill.q ? groupsOf(labels) : [null];
+    const groups = drill.group !== null ? [drill.group] : drill.metric || drill.question ? groupsOf(labels, drill.mode) : [null];
     for (const group of groups) {
       if (group !== null && !labels.given[group]) continue;
-      if (byTurn(drill) || !drill.m) lines.push(...turnLines(drill, labels, row, turns ?? about.talks[row].turns, group));
-      else lines.push(...talkLines(drill, labels, row, group));
+      const numbers = drill.byTurn ? turns ?? about.talks[row].turns : [null];
+      lines.push(...numbers.map((turn) => line(drill, labels, row, turn, group)).filter(Boolean));
     }
   }
-  const sign = drill.m && about.metrics[drill.m].better === false ? -1 : 1;
-  if (drill.q || drill.m) lines.sort((one, other) => sign * (one.value - other.value));
-  return { lines, lost };
+  const sign = drill.metric && about.metrics[drill.metric].better === false ? -1 : 1;
+  if (drill.question || drill.metric) lines.sort((one, other) => sign * (one.value - other.value));
+  return { lines: within ? lines.filter((one) => within.has(one.row)) : lines, all: lines.length, lost: lost_ };
+}
+
+// The lines of the list at an address, made once; `shown` are those that its filters leave.
+let listed = null;
+
+async function linesAt(hash, progress = () => {}) {
+  if (listed?.hash !== hash) {
+    const { values } = parsed(hash);
+    const drill = drillOf(values);
+    const made = await linesBehind(drill, rowsOfGroup(values.group), progress);
+    listed = { hash, drill, ...made, shown: values.only === "wrong" ? made.lines.filter((one) => one.wrong) : made.lines };
+  }
+  return listed;
 }

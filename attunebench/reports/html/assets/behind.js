@@ -1,89 +1,161 @@
-// The window behind a number: first the list of turns or conversations, then one of them.
+// The window: the list behind a number, one turn of it, a whole conversation, or what a search found.
 const AT_ONCE = 60;
 const dialog = document.getElementById("behind");
-let back = null;
+const title = make("h2", { id: "behind-title", tabindex: "-1" });
+const spoken = make("p", { class: "hidden", role: "status" });
+const shownParts = make("div", { id: "behind-parts" });
+let filledAt = "";
+const OMITTED = "Labels and answers of this conversation were omitted to keep this file small.";
 
-function fill(title, ...parts) {
-  const heading = make("h2", { id: "behind-title", tabindex: "-1" }, title);
-  dialog.replaceChildren(make("div", { class: "dialog-head" }, heading, button("Close", () => dialog.close(), { "aria-label": "Close (Escape)" })), ...parts.filter(Boolean));
+function fill(heading, ...parts) {
+  const asked = dialog.open && shownParts.contains(document.activeElement) ? document.activeElement.name : "";
+  if (!dialog.firstChild) dialog.append(make("div", { class: "dialog-head" }), spoken, shownParts);
+  dialog.firstChild.replaceChildren(title, make("div", { class: "dialog-tools" }, button("Copy link", copyLink), button("Close", () => dialog.close(), { "aria-label": "Close (Escape)" })));
+  title.replaceChildren(heading);
+  filledAt = address;
+  shownParts.replaceChildren(...parts.filter(Boolean));
   if (!dialog.open) dialog.showModal();
-  dialog.scrollTop = 0;
-  heading.focus({ preventScroll: true });
+  // Who chose something goes on there; who opened something begins at its title.
+  const same = asked ? shownParts.querySelector(`[name="${asked}"]:not(:disabled)`) : null;
+  if (!same) dialog.scrollTop = 0;
+  (same ?? title).focus({ preventScroll: true });
+}
+
+function questionText({ question, block }) {
+  return `${asks(block)} ${about.question.get(question).om}`;
 }
 
 function titleOf(drill) {
   const parts = [];
-  if (drill.g !== undefined) parts.push(groupName(drill.g));
-  if (drill.q) parts.push(`${drill.b.startsWith("binary_om") ? "did the reply" : "did the person want the reply to"}: ${about.question.get(drill.q).om}`);
-  else if (drill.m) parts.push(about.metrics[drill.m].label);
+  if (drill.group !== null) parts.push(groupName(drill.group));
+  else if (drill.mode !== about.primary) parts.push(drill.mode);
+  if (drill.question) parts.push(questionText(drill));
+  else if (drill.metric) parts.push(about.metrics[drill.metric].label);
   return words(parts.join(" · ") || "Data behind this number");
 }
 
-function lineCells(line, drill) {
-  const talk = about.talks[line.row];
-  const place = line.turn === null ? "" : `, turn ${talk.turns.indexOf(line.turn) + 1} of ${talk.turns.length}`;
-  const open = make("button", { type: "button", class: "d", onclick: () => openTurn(line.row, line.turn, { group: line.group, focus: drill.q, list: drill }) }, name(talk.name), place);
+function placeText(row, turn) {
+  const { turns } = about.talks[row];
+  return turn === null ? "" : `, turn ${turns.indexOf(turn) + 1} of ${turns.length}`;
+}
+
+function lineCells(one, drill, list) {
+  const open = make("button", { type: "button", class: "d", onclick: () => go(turnLink(one.row, one.turn, one.group, drill), { list }) }, name(about.talks[one.row].name), placeText(one.row, one.turn));
   const cells = [make("th", { scope: "row" }, open)];
-  if (drill.g === undefined && line.group !== null) cells.push(make("td", { class: "w" }, name(groupName(line.group))));
-  if (drill.q) {
-    const right = line.right === 1;
-    cells.push(make("td", {}, line.person), make("td", { class: right ? "yes-right" : "yes-wrong" }, `${line.model} ${right ? "✓ right" : "✗ wrong"}`));
-  } else if (drill.m) cells.push(make("td", {}, number(line.value, about.metrics[drill.m].digits)));
+  if (drill.group === null && one.group !== null) cells.push(make("td", { class: "w" }, name(groupName(one.group))));
+  if (drill.question) cells.push(make("td", {}, one.person), make("td", { class: one.wrong ? "yes-wrong" : "yes-right" }, `${one.model} ${one.wrong ? "✗ wrong" : "✓ right"}`));
+  else if (drill.metric) cells.push(make("td", {}, number(one.value, about.metrics[drill.metric].digits)));
   return cells;
 }
 
-async function showList(place) {
-  await start();
-  const drill = about.drills.list[place];
-  fill(titleOf(drill), make("p", { role: "status" }, "Looking …"));
-  const { lines, lost } = await linesBehind(drill, (done, all) => tell(`${done} of ${all}`));
-  if (!dialog.open) return;
-  const heads = [byTurn(drill) ? "turn" : "conversation"];
-  if (drill.g === undefined && lines[0]?.group !== null && lines.length) heads.push("model");
-  if (drill.q) heads.push("person", "model's answer");
-  else if (drill.m) heads.push(about.metrics[drill.m].label);
-  const body = make("tbody");
-  let shown = 0;
-  const more = button("", () => addRows());
-  const addRows = () => {
-    for (const line of lines.slice(shown, shown + AT_ONCE)) body.append(make("tr", {}, lineCells(line, drill)));
-    shown = Math.min(lines.length, shown + AT_ONCE);
-    more.textContent = `Show more (${lines.length - shown} left)`;
-    more.hidden = shown === lines.length;
+// Rows of a list, some at once and more on request.
+function addSome(holder, entries, row) {
+  let from = 0;
+  const more = button("", () => add());
+  const add = () => {
+    holder.append(...entries.slice(from, from + AT_ONCE).map(row));
+    from = Math.min(entries.length, from + AT_ONCE);
+    more.textContent = `Show more (${entries.length - from} left)`;
+    more.hidden = from === entries.length;
   };
-  addRows();
-  const unit = byTurn(drill) || !drill.m ? "turns" : "conversations";
-  const summary = drill.q
-    ? `${lines.length} ${unit}: ${lines.filter((line) => line.right === 1).length} right, ${lines.filter((line) => line.right !== 1).length} wrong; wrong ones first.`
-    : `${lines.length} ${unit}${drill.m ? ", the worst first" : ""}.`;
-  fill(titleOf(drill), drill.m ? make("p", { class: "note" }, about.metrics[drill.m].meaning) : null, make("p", {}, summary),
-    lost ? make("p", { class: "missing" }, `Labels and answers of ${lost} conversations were omitted to keep this file small.`) : null,
-    make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "List" },
-      make("table", {}, make("thead", {}, make("tr", {}, heads.map((head, at) => make("th", { scope: "col", class: at ? "" : "w" }, head)))), body)), more);
-  back = () => showList(place);
+  add();
+  return more;
 }
 
-function modelChoice(row, turn, options, labels) {
-  const groups = labels ? Object.keys(labels.given).map(Number) : [];
-  const choice = make("select", { class: "control", "aria-label": "Whose answers", onchange: () => {
-    openTurn(row, turn, { ...options, group: choice.value === "" ? null : Number(choice.value) }, "select");
-  } });
-  if (turn !== null) choice.append(make("option", { value: "", selected: options.group === null }, "all models"));
-  for (const group of groups) choice.append(make("option", { value: group, selected: options.group === group }, words(groupName(group))));
-  return choice;
+function countText({ drill, lines, shown, all }) {
+  const unit = drill.byTurn ? (drill.group === null && (drill.metric || drill.question) ? "answers to turns" : "turns") : "conversations";
+  const wrong = lines.filter((one) => one.wrong).length;
+  const order = drill.question ? `; ${wrong} wrong, ${lines.length - wrong} right, wrong ones first` : drill.metric ? ", the worst first" : "";
+  return `${shown.length} of ${all} ${unit}${order}.`;
 }
 
-async function openTurn(row, turn, options, focus = null) {
-  await start();
-  const talk = about.talks[row];
-  const labels = await content(`labels-${row}`);
-  const at = turn === null ? -1 : talk.turns.indexOf(turn);
-  const first = Object.keys(labels?.given ?? {}).map(Number)[0] ?? null; // none: no model was scored on it
-  const to = (place) => () => openTurn(row, place < 0 ? null : talk.turns[place], place < 0 && options.group === null ? { ...options, group: first } : options);
-  const view = turn === null ? (labels ? wideView(labels, await content(`written-${row}`), options.group) : make("p", { class: "missing" }, "Labels and answers of this conversation were omitted to keep this file small.")) : await turnView(row, turn, options);
-  const list = options.list === undefined ? null : button("Back to the list", () => back?.());
-  fill(make("span", {}, name(talk.name), turn === null ? "" : `, turn ${at + 1} of ${talk.turns.length}`),
-    make("div", { class: "bar-of-buttons" }, list, button("Previous turn", to(at - 1), { disabled: at < 1 }), button("Next turn", to(at + 1), { disabled: at + 1 >= talk.turns.length }),
-      turn === null ? null : button("Whole conversation", to(-1)), modelChoice(row, turn, options, labels)), view);
-  if (focus) dialog.querySelector(focus)?.focus();
+async function showList(values, live) {
+  const hash = address;
+  const drill = drillOf(values);
+  rowsOfGroup(values.group);
+  const what = drill.question ? "Wrong answers only" : drill.metric && about.metrics[drill.metric].best !== null ? "Below the best value only" : "";
+  const bar = filterBar(values, { wrong: what, fixed: { model: values.model, mode: values.mode }, change: (next) => go(linkTo("answers", next), { replace: true }) });
+  const count = make("p", { class: "count", role: "status" }, "Looking …");
+  const results = make("div");
+  fill(titleOf(drill), drill.set ? make("p", { class: "note" }, words(drill.set)) : null, drill.metric ? make("p", { class: "note" }, about.metrics[drill.metric].meaning) : null, bar, count, results);
+  const list = await linesAt(hash, (done, all) => { if (live()) count.textContent = `${done} of ${all} conversations searched`; });
+  if (!live()) return;
+  const heads = [drill.byTurn ? "turn" : "conversation"];
+  if (drill.group === null && (drill.metric || drill.question)) heads.push("model");
+  if (drill.question) heads.push("person", "model's answer");
+  else if (drill.metric) heads.push(about.metrics[drill.metric].label);
+  count.textContent = countText(list);
+  const body = make("tbody");
+  const more = addSome(body, list.shown, (one) => make("tr", {}, lineCells(one, drill, hash)));
+  results.replaceChildren(...[list.lost ? make("p", { class: "missing" }, `Labels and answers of ${list.lost} conversations were omitted to keep this file small.`) : null,
+    tableOf("List", heads, body), more].filter(Boolean));
+}
+
+function modelChoice(row, turn, group, focus, labels) {
+  const select = make("select", { class: "control", name: "whose", "aria-label": "Whose answers", onchange: () => {
+    go(turnLink(row, turn, select.value === "" ? null : Number(select.value), focus), { list: history.state?.list });
+  } }, make("option", { value: "", selected: group === null }, turn === null ? "no model" : "all models"));
+  for (const one of labels ? Object.keys(labels.given).map(Number) : []) select.append(make("option", { value: one, selected: group === one }, words(groupName(one))));
+  return select;
+}
+
+// The list that a turn stands in: the one it was opened from, else the one behind the number that its address names.
+function listOf(values) {
+  const from = history.state?.list;
+  if (from && parsed(from)?.kind === "answers") return from;
+  const { model, mode, question, block, metric } = values;
+  return question || metric ? linkTo("answers", { model, mode, question, block, metric }) : null;
+}
+
+// Back to the list, and on to the wrong answers of it before and after this one.
+function steps(list, row, turn, group, live) {
+  if (!list) return null;
+  const bar = make("div", { class: "bar-of-buttons", role: "group", "aria-label": "List" });
+  bar.append(button(["Back", make("span", { class: "wide" }, " to the list")], () => go(list), { "aria-label": "Back to the list" }));
+  linesAt(list).then(({ drill, shown }) => {
+    const at = shown.findIndex((one) => one.row === row && one.turn === turn && one.group === group);
+    if (!live() || at < 0) return;
+    const wanted = drill.question ? shown.filter((one) => one.wrong) : shown;
+    const [what, place] = [drill.question ? "wrong answer" : "in the list", wanted.indexOf(shown[at])];
+    const step = (key, label, one) => button([key === "ArrowLeft" ? "← " : "", label, make("span", { class: "wide" }, ` ${what}`), key === "ArrowLeft" ? "" : " →"],
+      () => go(turnLink(one.row, one.turn, one.group, drill), { list }), { disabled: !one, "data-key": key, "aria-label": `${label} ${what}` });
+    bar.append(step("ArrowLeft", "Previous", wanted.findLast((one) => shown.indexOf(one) < at)), step("ArrowRight", "Next", wanted.find((one) => shown.indexOf(one) > at)),
+      make("span", { class: "count" }, place < 0 ? `a right answer; ${wanted.length} wrong` : `${place + 1} of ${wanted.length}${drill.question ? " wrong" : ""}`, make("span", { class: "wide" }, "; ← → keys")));
+  });
+  return bar;
+}
+
+async function showTurn(values, live) {
+  const row = rowOf(values.conversation);
+  await showOne(values, row, turnOf(row, values.turn), live);
+}
+
+async function showConversation(values, live) {
+  await showOne(values, rowOf(values.conversation), null, live);
+}
+
+async function showOne(values, row, turn, live) {
+  const [group, focus] = [groupOf(values), drillOf({ ...values, turns: undefined, conversations: undefined })];
+  const [labels, drafts, talk, replies] = await Promise.all(["labels", "drafts", "talk", "replies"].map((layer) => content(`${layer}-${row}`)));
+  if (!live()) return;
+  const texts = { labels, drafts, talk, replies };
+  const { turns } = about.talks[row];
+  const at = turns.indexOf(turn);
+  const list = listOf(values);
+  const to = (place) => () => go(turnLink(row, turns[place], group, focus), { list });
+  const first = Object.keys(labels?.given ?? {}).map(Number)[0] ?? null;
+  fill(make("span", {}, name(about.talks[row].name), placeText(row, turn)),
+    steps(list, row, turn, group, live),
+    turn === null ? conversationView(texts, row, group, focus) : turnView(texts, turn, group, focus),
+    make("div", { class: "bar-of-buttons" }, button("Previous turn", to(at - 1), { disabled: at < 1 }), button("Next turn", to(at + 1), { disabled: at + 1 >= turns.length }),
+      turn === null ? null : button("Whole conversation", () => go(turnLink(row, null, group ?? first), { list })), modelChoice(row, turn, group, focus, labels)));
+}
+
+// Arrow keys go through a list, or the tour, unless they do something where they are pressed.
+function stepped(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || event.target.closest(".scroll, select, input")) return;
+  const step = event.currentTarget.querySelector(`[data-key="${event.key}"]:not(:disabled)`);
+  if (!step) return;
+  event.preventDefault();
+  step.click();
 }

@@ -85,6 +85,7 @@ function moved(event) {
   }
 }
 
+// What is said aloud: in the window while it is open, since nothing else can be heard then.
 function tell(text) {
-  document.getElementById("say").textContent = text;
+  (dialog.open ? spoken : document.getElementById("say")).textContent = text;
 }

@@ -9,7 +9,7 @@ function make(tag, settings = {}, ...children) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  for (const child of children.flat()) {
+  for (const child of children.flat(2)) {
     if (child !== null && child !== undefined && child !== false) element.append(child);
   }
   return element;
@@ -55,6 +55,17 @@ function said(who, text, kind = "") {
 
 function button(label, action, settings = {}) {
   return make("button", { type: "button", class: "control", onclick: action, ...settings }, label);
+}
+
+// A table that scrolls by itself; its first `left` columns are words. `rows`: rows, or the body that will get them.
+function tableOf(label, heads, rows, left = 1) {
+  return make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": label }, make("table", {},
+    make("thead", {}, make("tr", {}, heads.map((head, place) => make("th", { scope: "col", class: place < left ? "w" : "" }, words(head))))),
+    Array.isArray(rows) ? make("tbody", {}, rows) : rows));
+}
+
+function counted(n, what) {
+  return `${n} ${what}${n === 1 ? "" : "s"}`;
 }
 
 function number(value, digits = 3) {

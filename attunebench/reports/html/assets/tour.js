@@ -2,39 +2,47 @@
 const WHY = { person: "disagreement with the person", models: "disagreement among models" };
 let at = 0;
 
-async function showStop(place, focus = true) {
+function stopLink(place) {
+  const { row, turn, why } = about.tour[place];
+  return linkTo("tour", { conversation: keyOfTalk(row), turn, why });
+}
+
+async function showStop(place) {
   await start();
   const box = document.getElementById("stop");
-  at = Math.max(0, Math.min(about.tour.length - 1, place));
+  at = place;
   const stop = about.tour[at];
-  const talk = about.talks[stop.row];
-  const view = await turnView(stop.row, stop.turn, { items: stop.items });
-  const title = make("h3", { tabindex: "-1" }, `Stop ${at + 1} of ${about.tour.length}: `, name(talk.name), `, turn ${talk.turns.indexOf(stop.turn) + 1} of ${talk.turns.length}, ${WHY[stop.why]}`);
+  const [labels, talk] = await Promise.all([content(`labels-${stop.row}`), content(`talk-${stop.row}`)]);
+  const title_ = make("h3", { tabindex: "-1" }, `Stop ${at + 1} of ${about.tour.length}: `, name(about.talks[stop.row].name), `${placeText(stop.row, stop.turn)}, ${WHY[stop.why]}`);
+  const to = (step) => button(step < 0 ? "← Previous" : "Next →", () => go(stopLink(at + step)), { disabled: !about.tour[at + step], "data-key": step < 0 ? "ArrowLeft" : "ArrowRight" });
   box.replaceChildren(
-    make("div", { class: "bar-of-buttons" },
-      button("← Previous", () => showStop(at - 1), { disabled: at === 0, "data-go": "previous" }),
-      button("Next →", () => showStop(at + 1), { disabled: at === about.tour.length - 1, "data-go": "next" }),
-      button("One model at a time", () => openTurn(stop.row, stop.turn, { group: null, items: stop.items })),
+    make("div", { class: "bar-of-buttons" }, to(-1), to(1),
+      button("One model at a time", () => go(turnLink(stop.row, stop.turn, groupsOf(labels)[0] ?? null)), { disabled: !labels }),
+      button("Copy link", (event) => copyLink(event, stopLink(at))),
       make("span", { class: "ci" }, "You can also use the left and right arrow keys.")),
-    title, view);
+    title_, turnView({ labels, talk }, stop.turn, null, {}, stop.items));
   box.hidden = false;
-  if (focus) title.focus();
+  return title_;
+}
+
+async function showStopOf({ conversation, turn, why }, live) {
+  const row = rowOf(conversation);
+  const place = about.tour.findIndex((stop) => stop.row === row && String(stop.turn) === turn && stop.why === why);
+  if (place < 0) throw new Unknown("There is no such stop of the tour in this report.");
+  const heading = await showStop(place);
+  if (!live()) return;
+  document.getElementById("stop").scrollIntoView();
+  heading.focus({ preventScroll: true });
 }
 
 function startTour() {
   const box = document.getElementById("stop");
   if (!box) return;
-  box.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest(".scroll, select")) return;
-    if (event.key === "ArrowRight") showStop(at + 1);
-    else if (event.key === "ArrowLeft") showStop(at - 1);
-    else return;
-    event.preventDefault();
-  });
+  box.addEventListener("keydown", stepped);
   const seen = new IntersectionObserver((entries) => {
     if (!entries.some((entry) => entry.isIntersecting)) return;
     seen.disconnect();
-    if (box.hidden) showStop(at, false);
+    if (box.hidden) showStop(0);
   }, { rootMargin: "600px" });
   seen.observe(document.getElementById("tour"));
 }

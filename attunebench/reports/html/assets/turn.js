@@ -7,6 +7,10 @@ function tagsText(tags) {
   return listed.length ? listed.join(", ") : "nothing (neutral)";
 }
 
+function asks(block) {
+  return SIDES[block] === "observed" ? "Did the reply do this?" : "Did the person want the reply to do this?";
+}
+
 function answered(letter, truth) {
   const right = verdict(truth, letter);
   if (right === null) return make("span", {}, SAID[letter] ?? "–");
@@ -47,10 +51,6 @@ function questionTable(truth, given, focus) {
     rows.push(row);
   }
   if (!rows.length) return make("p", { class: "missing" }, "This turn has no labelled yes/no question.");
-  const table = make("table", {},
-    make("thead", {}, make("tr", {}, ["question", "did it: person", "did it: model", "wanted: person", "wanted: model"].map(
-      (text, place) => make("th", { scope: "col", class: place ? "" : "w" }, text)))),
-    make("tbody", {}, rows));
   const show = (only) => rows.forEach((row) => { row.hidden = only && "agrees" in row.dataset; });
   const toggle = button("Only where they disagree", () => {
     const only = toggle.getAttribute("aria-pressed") !== "true";
@@ -60,7 +60,7 @@ function questionTable(truth, given, focus) {
   show(true);
   return make("section", {}, make("h4", {}, "Yes/no questions about the reply"), make("p", { class: "note" }, OM_HP),
     make("p", { class: "bar-of-buttons" }, `${apart} answers disagree with the person.`, toggle),
-    make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "Yes/no questions" }, table));
+    tableOf("Yes/no questions", ["question", "did it: person", "did it: model", "wanted: person", "wanted: model"], rows));
 }
 
 function pairTable(truth, given) {
@@ -77,9 +77,7 @@ function pairTable(truth, given) {
       return make("span", { class: right ? "yes-right" : "yes-wrong" }, `${choice(letter, comparison)} ${right ? "✓" : "✗"} `);
     }))));
   return make("section", {}, make("h4", {}, "Which reply the person preferred"),
-    make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "Comparisons" }, make("table", {},
-      make("thead", {}, make("tr", {}, ["question", "between", "person", "model"].map((text) => make("th", { scope: "col", class: "w" }, text)))),
-      make("tbody", {}, rows))));
+    tableOf("Comparisons", ["question", "between", "person", "model"], rows, 4));
 }
 
 function draftPart(drafts = []) {
@@ -90,77 +88,102 @@ function draftPart(drafts = []) {
   });
 }
 
-const KINDS = { draft: "own reply", review: "feelings and questions", binary_hp: "questions in the person's phrasing", pairwise: "comparisons", post: "the whole talk" };
+const KINDS = { draft: "own reply", review: "feelings and questions", binary_hp: "questions in the person's phrasing", pairwise: "comparisons", post: "the whole conversation" };
 
-function rawPart(raw) {
+function rawPart(replies, drafts, turn, group) {
+  const raw = replies?.raw[turn]?.[group];
   if (!raw) return null;
-  return make("section", {}, make("h4", {}, "Raw replies"), Object.entries(raw).map(([kind, replies]) =>
-    make("details", {}, make("summary", {}, `${KINDS[kind] ?? kind} (${replies.length})`), replies.map(([text, trouble, parameters], place) =>
+  const draft = drafts?.[turn]?.[group]?.[0][0];
+  return make("section", {}, make("h4", {}, "Raw replies"), Object.entries(raw).map(([kind, sent]) =>
+    make("details", {}, make("summary", {}, `${KINDS[kind] ?? kind} (${sent.length})`), sent.map(([text, trouble, parameters], place) =>
       make("div", {}, place ? make("p", { class: "note" }, "Asked again:") : null, trouble ? make("p", { class: "note" }, words(trouble)) : null,
-        parameters ? make("p", { class: "note" }, words(parameters)) : null, text === null ? make("p", { class: "missing" }, "The server sent no text.") : prose(text, "prose raw"))))));
+        parameters ? make("p", { class: "note" }, words(parameters)) : null, text === null ? make("p", { class: "missing" }, "The server sent no text.") : prose(replyText(text, replies.forms, draft), "prose raw"))))));
 }
 
-// Who gave which answer, for all models at once.
-function splitOf(labels, turn, question, block, groups) {
-  const place = about.question.get(question).place;
-  const truth = truthOf(labels, turn)?.[SIDES[block]]?.[place] ?? ".";
+// Answer → the names of those who gave it; `read` gives the answer of one.
+function givenBy(labels, turn, groups, read) {
   const by = new Map();
   for (const group of groups) {
     for (const one of answersOf(labels, group, turn)) {
-      const letter = one[block]?.[place];
-      if (letter !== undefined) by.set(letter, (by.get(letter) ?? new Set()).add(groupName(group)));
+      const answer = read(one);
+      if (answer !== undefined) by.set(answer, (by.get(answer) ?? new Set()).add(groupName(group)));
     }
   }
-  const lines = [...by].sort(([one], [other]) => (one < other ? 1 : -1)).map(([letter, names]) =>
-    make("p", {}, answered(letter, truth), ` ${names.size}: `, words([...names].join(", "))));
-  const asks = block === "binary_om" ? "Did the reply do this?" : "Did the person want the reply to do this?";
-  return make("li", {}, make("p", { class: "who" }, asks), make("p", {}, about.question.get(question).om),
-    make("p", {}, make("strong", {}, `The person: ${SAID[truth]}`)), lines);
+  return [...by].map(([answer, names]) => [answer, `${groups.length > 1 ? ` ${names.size}:` : ""} ${[...names].join(", ")}`]);
+}
+
+// A question, the person's label, and who gave which answer.
+function splitOf(labels, turn, question, block, groups, kind = "li") {
+  const { place, om } = about.question.get(question);
+  const truth = truthOf(labels, turn)?.[SIDES[block]]?.[place] ?? ".";
+  const lines = givenBy(labels, turn, groups, (one) => one[block]?.[place]).sort(([one], [other]) => (one < other ? 1 : -1));
+  return make(kind, { class: kind === "li" ? "" : "asked" }, make("p", { class: "who" }, asks(block)), make("p", {}, om),
+    make("p", {}, make("strong", {}, `The person: ${SAID[truth]}`)), lines.map(([letter, names]) => make("p", {}, answered(letter, truth), words(names))));
 }
 
 function allModels(labels, turn, items) {
   const groups = groupsOf(labels);
-  const by = new Map();
-  for (const group of groups) {
-    for (const one of answersOf(labels, group, turn)) {
-      if (!("tags" in one)) continue;
-      const text = tagsText(one.tags);
-      by.set(text, [...(by.get(text) ?? []), groupName(group)]);
-    }
-  }
   const felt = make("li", {}, make("p", { class: "who" }, "What did the person feel?"),
     make("p", {}, make("strong", {}, "The person: ", words(tagsText(truthOf(labels, turn)?.tags)))),
-    [...by].map(([text, names]) => make("p", {}, words(text), `: ${names.length}: `, words(names.join(", ")))));
+    givenBy(labels, turn, groups, (one) => ("tags" in one ? tagsText(one.tags) : undefined)).map(([text, names]) => make("p", {}, words(`${text}:${names}`))));
   return make("div", {}, make("p", { class: "note" }, OM_HP), make("ul", { class: "items" }, items.map(([question, block]) => splitOf(labels, turn, question, block, groups)), felt));
 }
 
-async function turnView(row, turn, { group = null, focus = null, items = [] }) {
-  const [labels, written, talk] = await Promise.all(["labels", "written", "talk"].map((layer) => content(`${layer}-${row}`)));
-  const view = make("article", {}, talkPart(talk, turn));
-  if (!labels) {
-    view.append(make("p", { class: "missing" }, "Labels and answers of this conversation were omitted to keep this file small."));
-    return view;
-  }
+// The questions of a turn that most models answer against the person.
+function mostMissed(labels, turn) {
   const truth = truthOf(labels, turn);
-  if (group === null) {
-    view.append(make("h4", {}, "What the models answered"), allModels(labels, turn, items));
-    return view;
-  }
-  const given = answersOf(labels, group, turn);
-  const parts = [make("p", {}, make("strong", {}, "The person felt: "), words(truth ? tagsText(truth.tags) : "–")),
-    make("p", {}, make("strong", {}, name(groupName(group)), " says: "), words(given.map((one) => ("tags" in one ? tagsText(one.tags) : "not measured")).join("; ") || "–")),
-    questionTable(truth, given, focus), pairTable(truth, given), ...draftPart(written?.[turn]?.[group]?.drafts),
-    rawPart(written?.[turn]?.[group]?.raw) ?? make("p", { class: "missing" }, "This file does not contain the raw replies of this turn.")];
-  view.append(...parts.filter(Boolean));
-  return view;
+  const given = groupsOf(labels).flatMap((group) => answersOf(labels, group, turn));
+  const missed = ["binary_om", "binary_hp"].flatMap((block) => about.questions.map(({ id }, place) =>
+    [id, block, given.filter((one) => one[block] && verdict(truth?.[SIDES[block]]?.[place], one[block][place]) === false).length]));
+  return missed.filter(([, , times]) => times).sort((one, other) => other[2] - one[2]).slice(0, 3);
 }
 
-function wideView(labels, written, group) {
+// The clicked question or number before everything else: the person's label and the model's answer.
+function focusPart(labels, turn, group, { question, block, metric }) {
+  if (question && turn !== null) return splitOf(labels, turn, question, block, [group], "section");
+  if (!metric) return null;
+  const { label, meaning, digits } = about.metrics[metric];
+  const given = turn === null ? labels.given[group] ?? [] : answersOf(labels, group, turn);
+  return make("section", { class: "asked" }, make("p", {}, make("strong", {}, `${label}: ${number(mean(given.map((one) => one.m[metric])), digits)}`)), make("p", { class: "note" }, meaning));
+}
+
+function turnView({ labels, drafts, talk, replies }, turn, group, focus, items = null) {
+  if (!labels) return make("article", {}, talkPart(talk, turn), make("p", { class: "missing" }, OMITTED));
+  if (group === null) {
+    const first = focus.question ? [[focus.question, focus.block]] : [];
+    return make("article", {}, talkPart(talk, turn), make("h4", {}, "What the models answered"), allModels(labels, turn, items ?? [...first, ...mostMissed(labels, turn)]));
+  }
+  const truth = truthOf(labels, turn);
+  const given = answersOf(labels, group, turn);
+  return make("article", {}, focusPart(labels, turn, group, focus), talkPart(talk, turn),
+    make("p", {}, make("strong", {}, "The person felt: "), words(truth ? tagsText(truth.tags) : "–")),
+    make("p", {}, make("strong", {}, name(groupName(group)), " says: "), words(given.map((one) => ("tags" in one ? tagsText(one.tags) : "not measured")).join("; ") || "–")),
+    questionTable(truth, given, focus.question), pairTable(truth, given), draftPart(drafts?.[turn]?.[group]),
+    rawPart(replies, drafts, turn, group) ?? make("p", { class: "missing" }, "This file does not contain the raw replies of this turn."));
+}
+
+// A whole conversation: its turns, and what the person and a model say about it, which comes first behind a number.
+function conversationView({ labels, talk, replies }, row, group, focus) {
+  const { topics, participant, turns } = about.talks[row];
+  const groups = about.facets.filter((facet) => !["topic", "participant"].includes(facet.name)).slice(0, 8).map((facet) =>
+    [facet.name.replaceAll("_", " "), facet.values.filter(([, rows]) => rows.includes(row)).map(([value]) => value).join(", ")]);
+  const facts = [["topics", topics.join(", ")], ["participant", participant], ...groups].filter(([, value]) => value);
+  const parts = turns.map((turn, place) => {
+    const { wrong, all } = labels && group !== null ? mistakes(labels, turn, [group]) : { wrong: 0, all: 0 };
+    return make("section", {}, make("h4", {}, button(`Turn ${place + 1} of ${turns.length}`, () => go(turnLink(row, turn, group)))),
+      all ? make("p", { class: "note" }, `${wrong} of ${all} answers of `, name(groupName(group)), " are wrong.") : null, talkPart(talk, turn));
+  });
+  const wide = labels ? wideView(labels, replies, group) : make("p", { class: "missing" }, OMITTED);
+  return make("article", {}, labels && group !== null ? focusPart(labels, null, group, focus) : null, make("p", { class: "note" }, words(facts.map((one) => one.join(": ")).join(" · "))),
+    focus.metric ? [wide, parts] : [parts, wide]);
+}
+
+function wideView(labels, replies, group) {
   const truth = labels.truth;
   const given = (labels.given[group] ?? [])[0];
   const guess = given?.answers;
   const rows = [];
-  const add = (what, person, model) => rows.push(make("tr", {}, make("th", { scope: "row" }, what), make("td", { class: "w" }, words(person)), make("td", { class: "w" }, words(model))));
+  const add = (what, ...cells) => rows.push(make("tr", {}, make("th", { scope: "row" }, what), cells.slice(0, group === null ? 1 : 2).map((cell) => make("td", { class: "w" }, words(cell)))));
   const text = (value) => (value === null || value === undefined ? "–" : Array.isArray(value) ? value.join("; ") || "nothing" : String(value));
   for (const side of ["positive", "negative"]) {
     add(`${side} mood after the conversation (10–70)`, `${text(truth?.post_panas?.[side])} (before: ${text(truth?.pre_panas?.[side])})`, text(guess?.post_panas?.[side]));
@@ -170,7 +193,6 @@ function wideView(labels, written, group) {
   for (const [branch, mark] of Object.entries(truth?.wide?.four_branch ?? {})) add(`${branch} (1–7)`, text(mark), text(guess?.wide?.four_branch?.[branch]));
   for (const [item, mark] of Object.entries(truth?.post_panas?.items ?? {})) add(`felt ${item} after the conversation (1–7)`, text(mark), text(guess?.post_panas?.items?.[item]));
   return make("article", {}, make("h4", {}, "Whole conversation"),
-    make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "Whole conversation" }, make("table", {},
-      make("thead", {}, make("tr", {}, ["", "person", group === null ? "not scored" : groupName(group)].map((head) => make("th", { scope: "col", class: "w" }, words(head))))), make("tbody", {}, rows))),
-    rawPart(written?.[0]?.[group]?.raw));
+    tableOf("Whole conversation", ["about the whole conversation", "person", ...(group === null ? [] : [groupName(group)])], rows, 3),
+    rawPart(replies, null, 0, group));
 }
