@@ -61,6 +61,7 @@ async function showConversations(values, live) {
   const within = rowsOfGroup(values.group);
   const asked = bar.contains(document.activeElement) ? document.activeElement.name : "";
   for (let fold = table; fold; fold = fold.parentElement) if (fold.tagName === "DETAILS") fold.open = true;
+  document.querySelector("#talks [data-all]")?.click();
   bar.replaceChildren(filterBar(values, { modes: "all modes", change: (next) => go(linkTo("conversations", next), { replace: true }) }), make("p", { class: "count", role: "status" }));
   (bar.querySelector(`[name="${asked}"]:not(:disabled)`) ?? bar.querySelector("select")).focus({ preventScroll: true });
   if (!asked) document.getElementById("talks").scrollIntoView();

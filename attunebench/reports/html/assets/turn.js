@@ -58,7 +58,7 @@ function questionTable(truth, given, focus) {
     show(only);
   }, { "aria-pressed": "true" });
   show(true);
-  return make("section", {}, make("h4", {}, "Yes/no questions about the reply"), make("p", { class: "note" }, OM_HP),
+  return make("section", {}, make("h3", {}, "Yes/no questions about the reply"), make("p", { class: "note" }, OM_HP),
     make("p", { class: "bar-of-buttons" }, `${apart} answers disagree with the person.`, toggle),
     tableOf("Yes/no questions", ["question", "did it: person", "did it: model", "wanted: person", "wanted: model"], rows));
 }
@@ -76,14 +76,14 @@ function pairTable(truth, given) {
       const right = letter === comparison[3];
       return make("span", { class: right ? "yes-right" : "yes-wrong" }, `${choice(letter, comparison)} ${right ? "✓" : "✗"} `);
     }))));
-  return make("section", {}, make("h4", {}, "Which reply the person preferred"),
+  return make("section", {}, make("h3", {}, "Which reply the person preferred"),
     tableOf("Comparisons", ["question", "between", "person", "model"], rows, 4));
 }
 
 function draftPart(drafts = []) {
   return drafts.map(([text, judges]) => {
     const marks = Object.entries(judges).map(([judge, given]) => `${judge}: ${Object.entries(given).map(([what, mark]) => `${what.replaceAll("_", " ")} ${mark}`).join(", ")}`);
-    return make("section", {}, make("h4", {}, "The model's own reply"), text === null ? make("p", {}, "The model gave no reply.") : prose(text),
+    return make("section", {}, make("h3", {}, "The model's own reply"), text === null ? make("p", {}, "The model gave no reply.") : prose(text),
       marks.length ? make("p", { class: "note" }, "Judged 1–7. ", words(marks.join("; "))) : null);
   });
 }
@@ -94,7 +94,7 @@ function rawPart(replies, drafts, turn, group) {
   const raw = replies?.raw[turn]?.[group];
   if (!raw) return null;
   const draft = drafts?.[turn]?.[group]?.[0][0];
-  return make("section", {}, make("h4", {}, "Raw replies"), Object.entries(raw).map(([kind, sent]) =>
+  return make("section", {}, make("h3", {}, "Raw replies"), Object.entries(raw).map(([kind, sent]) =>
     make("details", {}, make("summary", {}, `${KINDS[kind] ?? kind} (${sent.length})`), sent.map(([text, trouble, parameters], place) =>
       make("div", {}, place ? make("p", { class: "note" }, "Asked again:") : null, trouble ? make("p", { class: "note" }, words(trouble)) : null,
         parameters ? make("p", { class: "note" }, words(parameters)) : null, text === null ? make("p", { class: "missing" }, "The server sent no text.") : prose(replyText(text, replies.forms, draft), "prose raw"))))));
@@ -151,7 +151,7 @@ function turnView({ labels, drafts, talk, replies }, turn, group, focus, items =
   if (!labels) return make("article", {}, talkPart(talk, turn), make("p", { class: "missing" }, OMITTED));
   if (group === null) {
     const first = focus.question ? [[focus.question, focus.block]] : [];
-    return make("article", {}, talkPart(talk, turn), make("h4", {}, "What the models answered"), allModels(labels, turn, items ?? [...first, ...mostMissed(labels, turn)]));
+    return make("article", {}, talkPart(talk, turn), make("h3", {}, "What the models answered"), allModels(labels, turn, items ?? [...first, ...mostMissed(labels, turn)]));
   }
   const truth = truthOf(labels, turn);
   const given = answersOf(labels, group, turn);
@@ -170,7 +170,7 @@ function conversationView({ labels, talk, replies }, row, group, focus) {
   const facts = [["topics", topics.join(", ")], ["participant", participant], ...groups].filter(([, value]) => value);
   const parts = turns.map((turn, place) => {
     const { wrong, all } = labels && group !== null ? mistakes(labels, turn, [group]) : { wrong: 0, all: 0 };
-    return make("section", {}, make("h4", {}, button(`Turn ${place + 1} of ${turns.length}`, () => go(turnLink(row, turn, group)))),
+    return make("section", {}, make("h3", {}, button(`Turn ${place + 1} of ${turns.length}`, () => go(turnLink(row, turn, group)))),
       all ? make("p", { class: "note" }, `${wrong} of ${all} answers of `, name(groupName(group)), " are wrong.") : null, talkPart(talk, turn));
   });
   const wide = labels ? wideView(labels, replies, group) : make("p", { class: "missing" }, OMITTED);
@@ -192,7 +192,7 @@ function wideView(labels, replies, group) {
   for (const [key, what] of Object.entries(asked)) add(what, text(truth?.wide?.[key]), text(guess?.wide?.[key]));
   for (const [branch, mark] of Object.entries(truth?.wide?.four_branch ?? {})) add(`${branch} (1–7)`, text(mark), text(guess?.wide?.four_branch?.[branch]));
   for (const [item, mark] of Object.entries(truth?.post_panas?.items ?? {})) add(`felt ${item} after the conversation (1–7)`, text(mark), text(guess?.post_panas?.items?.[item]));
-  return make("article", {}, make("h4", {}, "Whole conversation"),
+  return make("article", {}, make("h3", {}, "Whole conversation"),
     tableOf("Whole conversation", ["about the whole conversation", "person", ...(group === null ? [] : [groupName(group)])], rows, 3),
     rawPart(replies, null, 0, group));
 }
