@@ -107,7 +107,7 @@ def test_a_number_leads_to_a_wrong_answer_with_the_words_and_on_to_the_next(open
 
 def test_closing_returns_the_focus_to_the_number(opened: Any) -> None:
     page = opened()
-    number = page.locator("#board table tbody .d").first
+    number = page.locator("#board [data-d]:visible").first
     number.click()
     page.locator("#behind tbody .d").first.click()
     page.get_by_role("heading", name="Whole conversation", exact=True).wait_for()
