@@ -128,7 +128,7 @@ def _rows(drawn: Plot, looks: Mapping[str, str], near: Mapping[str, float]) -> P
     bars = drawn.kind == "bars" and single
     axis = axis_over(drawn.span([*near.values(), *([0.0] if bars else [])]))
     shown = []
-    for label, cells in drawn.rows:
+    for label, cells, *_ in drawn.rows:
         marks, texts = [], []
         for order, (cell, column) in enumerate(zip(cells, drawn.columns, strict=True)):
             texts.append(value_text(cell.value, column))
@@ -150,7 +150,7 @@ def _lines(drawn: Plot, looks: Mapping[str, str], near: Mapping[str, float]) -> 
     axis, count = axis_over(drawn.span(near.values(), intervals=False)), len(drawn.columns)
     steps = [round(100 * (order + 0.5) / count, 2) for order in range(count)]
     shown = []
-    for label, cells in drawn.rows:
+    for label, cells, *_ in drawn.rows:
         look = looks.get(label, "")
         marks = [
             Mark(x, look=look, y=round(100 - axis.at(up), 2), title=f"{label}: {value_text(up, column)}")
@@ -168,7 +168,7 @@ def _scatter(drawn: Plot, looks: Mapping[str, str], _near: Mapping[str, float]) 
     points = [tuple(number_of(cell) or 0.0 for cell in row.cells[:2]) for row in drawn.rows]
     across, up = (axis_over(values) for values in zip(*points, strict=True))
     shown = []
-    for (label, _), (x, y) in zip(drawn.rows, points, strict=True):
+    for (label, *_), (x, y) in zip(drawn.rows, points, strict=True):
         look = looks.get(label, "")
         shown.append(Row(label, [Mark(across.at(x), look=look, y=round(100 - up.at(y), 2), title=label)], look))
     legend = [(row.look, False, row.label) for row in shown if row.look]
