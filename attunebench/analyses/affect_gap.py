@@ -13,7 +13,16 @@ from typing import NamedTuple
 import numpy as np
 
 from attunebench.analyses import within
-from attunebench.analyses.base import Subject, label_of, metric_column, metrics_of, reference_of, unit_of
+from attunebench.analyses.base import (
+    NO_DIFFERENCE,
+    ROLES,
+    Subject,
+    label_of,
+    metric_column,
+    metrics_of,
+    reference_of,
+    unit_of,
+)
 from attunebench.analyses.sampling import CORRECTIONS, defined_mean, plain_correction, ratio, with_correction
 from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, cell_of, column, counts, table, words
 from attunebench.analyses.verdicts import counted, intervals_text, sample_text
@@ -113,7 +122,7 @@ def _gap_table(
         caption=f"None: {sizes[NONE]}; any: {sizes[ANY]}. {_SELF_REPORTED} {intervals_text(view.settings)}; "
         f"permutation p by participant, corrected ({correction}) over {counted(view.width, 'model')}, and that of all "
         "models over the metrics.",
-        chart=Chart("dumbbells", "model", ("none", "any"), f"{label} by self-reported diagnosis", label),
+        chart=Chart("dumbbells", "model", ("none", "any"), f"{label} by self-reported diagnosis", label, roles=ROLES),
     )
 
 
@@ -128,19 +137,19 @@ def _means_table(view: View, metric: _Metric, members: Mapping[str, Mask], sizes
         *(metric_column(metric.id, view.cells(of, of=metric.id), id=name, label=name) for name, of in shown.items()),
         caption=f"{'; '.join(f'{name}: {sizes[name]}' for name in shown)}; not reported: "
         f"{counted(silent, 'conversation')}. A conversation can be in several groups. {view.how()}",
-        chart=Chart("bars", "model", tuple(shown), f"{label} by self-reported diagnosis", label),
+        chart=Chart("intervals", "model", tuple(shown), f"{label} by self-reported diagnosis", label, roles=ROLES),
     )
 
 
 def _against_none_table(view: View, metric: _Metric, members: Mapping[str, Mask], sizes: Mapping[str, str]) -> Table:
     """Each group of diagnoses against none, over all models; without a row where nobody reported none."""
-    none, unit = members[NONE], unit_of(metric.id)
+    none, unit, label = members[NONE], unit_of(metric.id), label_of(metric.id)
     shown = {name: mask for name, mask in members.items() if name != NONE and mask.any() and none.any()}
     found = [_contrast(view, metric, mask, none, name) for name, mask in shown.items()]
     of_models = [one.estimate[1 : 1 + view.width] for one, _ in found]
     return table(
         f"against-none-{metric.id}",
-        f"{label_of(metric.id)}: each group against none",
+        f"{label}: each group against none",
         words("group", shown),
         counts("n", [int(mask.sum()) for mask in shown.values()], "conversations"),
         counts("participants", [len(np.unique(view.study.clusters[mask])) for mask in shown.values()]),
@@ -149,6 +158,7 @@ def _against_none_table(view: View, metric: _Metric, members: Mapping[str, Mask]
         words("lower", [f"{(of < 0).sum()} of {(~np.isnan(of)).sum()}" for of in of_models], "models with lower means"),
         caption=f"None: {sizes[NONE]}. {_SELF_REPORTED} Permutation p, corrected "
         f"({CORRECTIONS[plain_correction(view.settings)]}) over {counted(len(found), 'group')}.",
+        chart=Chart("intervals", "group", ("difference",), "Each group minus none, all models", label, NO_DIFFERENCE),
     )
 
 
@@ -204,6 +214,7 @@ def _parts_table(view: View, members: Mapping[str, Mask]) -> Table:
         order=[i for i, mask in enumerate(members.values()) if mask.any()],
         caption=f"{view.sample}, over all turns of a group. False alarms are on neutral turns. A group with more "
         f"neutral turns is easier for a model that names few emotions. {view.how()}",
+        chart=Chart("intervals", "group", ("neutral", "va_tagged", "false_alarm"), "Components of Emotion VA", "share"),
     )
 
 
@@ -237,7 +248,11 @@ def _split_tables(view: View, sides: tuple[Mask, Mask]) -> list[Table]:
             caption="Each conversation counts once. The three components add up to the difference; each is computed at "
             f"the mean of both groups' other quantities. {view.how()}",
             chart=Chart(
-                "bars", "model", ("share", "alarms", "tagged"), "Components of the gap in Emotion VA", "any − none"
+                *("intervals", "model", ("difference", "share", "alarms", "tagged")),
+                title="Components of the gap in Emotion VA",
+                axis="any − none",
+                lines=NO_DIFFERENCE,
+                roles=ROLES,
             ),
         )
     ]

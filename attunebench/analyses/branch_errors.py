@@ -64,6 +64,9 @@ def _branches(view: View, errors: np.ndarray) -> tuple[Table, str]:
         order=order,
         caption=f"{view.sample}; largest error first. “Differs from”: number of other branches with a significantly "
         f"different error. {view.how('the pairs of branches')}",
+        chart=Chart(
+            "intervals", "branch", ("error",), "Error by branch, all models", "mean absolute error (points of 1–7)"
+        ),
     )
     if len(order) < 2:
         return made, "Only one branch has answers."
@@ -94,5 +97,6 @@ def _bias(view: View) -> list[Table]:
             *(column(branch, view.cells(values, flag=False), digits=2) for branch, values in columns.items()),
             caption="Predicted minus reported points, over answered branches only; above 0, the model overestimates "
             f"the replies. {view.how()}",
+            chart=Chart("intervals", "model", BRANCHES, "Bias", "predicted minus reported points", {"no bias": 0.0}),
         )
     ]

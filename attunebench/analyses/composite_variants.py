@@ -188,4 +188,5 @@ def _overview(compared: list[_Compared], settings: Settings) -> Table:
         counts("largest", [None if of is None else max(of, default=0) for of in moved], "largest change", "In ranks."),
         caption="Each variant beside the published formula, over the same conversations. The tables below resample "
         f"{settings.units} {settings.resamples:,} times.",
+        chart=Chart("bars", "variant", ("moved", "largest"), "Changes of rank against the published formula"),
     )

@@ -71,7 +71,7 @@ def _items(view: View, pairs: TagPairs) -> tuple[Table, list[Cell]]:
         column("f1", f1, "F1", "share", "2 × found / (felt + predicted).", better=True),
         order=best_first(f1),
         caption=f"{view.turns_sample}; tags summed over models, without unanswered turns. {view.how()}",
-        chart=Chart("bars", "item", ("recall", "taken", "missed"), "Outcomes of felt tags", "share of felt tags"),
+        chart=Chart("intervals", "item", ("recall", "taken", "missed"), "Outcomes of felt tags", "share of felt tags"),
     )
     return made, f1
 
@@ -146,6 +146,13 @@ def _substitutions(view: View, pairs: TagPairs) -> tuple[list[Table], list[tuple
         caption=f"{view.turns_sample}; most frequent first. Chance: the predicted emotions that were not felt, "
         f"assigned to turns at random and matched again. {view.how()} p by sign-flip permutation, corrected "
         f"({CORRECTIONS[plain_correction(settings)]}) over {counted(int((~np.isnan(p)).sum()), 'pair')}.",
+        chart=Chart(
+            *("bars", "predicted", ("share", "excess"), "Emotions felt and what models predicted instead"),
+            axis="share of felt tags",
+            lines={"chance": {"excess": 0.0}},
+            first=15,
+            lead=True,
+        ),
     )
     return [made], [(" → ".join(pair), cell) for pair, cell in zip(names, tested, strict=True)]
 

@@ -98,7 +98,11 @@ def _by_person(
         f"person labelled their own conversation again. {verdicts.intervals_text(settings)}; p by sign-flip "
         f"permutation, corrected ({CORRECTIONS[plain_correction(settings)]}) over the {2 * width} differences of a "
         "metric.",
-        chart=Chart("dumbbells", "annotator", ("person", "best"), "People and the best model", "score"),
+        chart=Chart(
+            *("dumbbells", "annotator", ("person", "best", "average"), "People and models", "mean"),
+            across="metric",
+            roles={"average": "reference"},
+        ),
     )
     if not models.groups:
         return made, "No model has scores on these conversations."

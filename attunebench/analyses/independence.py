@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attunebench.analyses import base, sampling, verdicts
-from attunebench.analyses.base import Settings, Subject
+from attunebench.analyses.base import NO_CORRELATION, Settings, Subject
 from attunebench.analyses.sampling import cells_of
 from attunebench.analyses.table import Analysis, Cell, Chart, Filled, Missing, Table, column, counts, table, words
 from attunebench.analyses.within import View
@@ -186,6 +186,11 @@ def _capability_table(whole: Correlated) -> Table:
     settings, sides = whole.view.settings, list(zip(*whole.pairs, strict=True))
     rho, verdict, corrected = _pair_columns([whole], settings)
     first, second = ([whole.reliability[name] for name in side] for side in sides)
+    limits = {
+        **NO_CORRELATION,
+        f"−{settings.threshold:g}": -settings.threshold,
+        f"{settings.threshold:g}": settings.threshold,
+    }
     return table(
         "capabilities",
         "Correlations between capabilities",
@@ -202,6 +207,7 @@ def _capability_table(whole: Correlated) -> Table:
         caption=f"{whole.view.sample}. recognition = mean of Emotion F1 and VA, behaviour = Binary OM, preference = "
         f"Pairwise ({_BESIDE} = Binary HP, shown for comparison), quality = draft judge. Threshold "
         f"{settings.threshold:g}, fixed in advance. {_doubt(settings)}",
+        chart=Chart("intervals", "b", ("rho",), "Rank correlations between skills", "Spearman's ρ over models", limits),
     )
 
 
@@ -219,7 +225,7 @@ def _matrix(metrics: Correlated) -> Table:
             for i, b in zip(ids, names, strict=True)
         ),
         caption=f"{metrics.view.sample}. {_doubt(metrics.view.settings, tested=False)}",
-        chart=Chart("matrix", "metric", ids, "Rank correlations over models", "Spearman's ρ"),
+        chart=Chart("matrix", "metric", ids, "Rank correlations over models", "Spearman's ρ", NO_CORRELATION),
     )
 
 
@@ -269,6 +275,11 @@ def _subgroups(study: ScoreTable, settings: Settings) -> Table:
         *_pair_columns(parts.values(), settings),
         caption="Diagnoses are self-reported; a conversation can be in several groups. Topics with at least "
         f"{settings.small} conversations. {_doubt(settings)}",
+        chart=Chart(
+            *("intervals", "subgroup", ("rho",), "Correlations within subgroups", "Spearman's ρ over models"),
+            lines=NO_CORRELATION,
+            across="pair",
+        ),
     )
 
 

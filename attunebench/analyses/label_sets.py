@@ -135,6 +135,10 @@ def _correlations(sets: Sequence[_Set], metrics: Sequence[str], settings: Settin
         rows=rows,
         caption=f"{intervals_text(settings)} and of models, because resampling conversations alone gives intervals "
         f"that are too narrow where models are close. Fewer than {FEWEST_MODELS} models have no interval.",
+        chart=Chart(
+            *("intervals", "metric", ("spearman", "kendall"), "Rankings under both sets of labels", "correlation"),
+            lines=base.NO_CORRELATION,
+        ),
     )
     return [made] if rows else [], shows
 
@@ -195,6 +199,9 @@ def _agreement(sets: Sequence[_Set], settings: Settings) -> tuple[list[Table], l
         caption="Labels of the conversations in both sets; κ, AC1 and α are corrected for chance. Emotion tags count "
         "as twenty yes/no labels per turn, most of them no. For points, κ has quadratic weights and α is the interval "
         f"version. {intervals_text(settings)}, at most {_DRAWS:,} here.",
+        chart=Chart(
+            "intervals", "kind", ("percent", "alpha"), "Agreement of the labels", lines={"chance": {"alpha": 0.0}}
+        ),
     )
     usable = [(kind, alpha) for _, kind, *_, alpha in rows if not alpha.small and alpha.value is not None]
     usable.sort(key=lambda one: -value_of(one[1]))

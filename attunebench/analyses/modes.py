@@ -36,6 +36,8 @@ from attunebench.statistics.ranks import competition_ranks
 
 METRICS = ("composite", *base.CANONICAL, "kendall_tau", "draft_judge", "draft_binary_alignment")
 RANKED = ("composite", "pairwise_accuracy")
+_DRAWN = ("composite", "emotion_va", "binary_hp_accuracy", "pairwise_accuracy")
+"""Metrics whose differences are drawn."""
 _SHIFT = 2
 """A model that moves so many ranks is named."""
 
@@ -117,7 +119,7 @@ def _difference_table(
         *(base.metric_column(metric_id, column_cells, difference=True) for metric_id, column_cells in cells.items()),
         caption=f"Paired over the conversations in both modes: {verdicts.sample_text(first)}; Composite in points out "
         f"of 100. {verdicts.tested_text(settings, f'all {len(cells) * len(both)} differences')}.",
-        chart=Chart("heatmap", "model", tuple(cells), " − ".join(modes), "difference"),
+        chart=Chart("intervals", "model", _DRAWN, " − ".join(modes), "difference", base.NO_DIFFERENCE),
     )
 
 

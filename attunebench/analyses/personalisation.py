@@ -27,6 +27,8 @@ _BLOCKS: dict[Block, tuple[str, Mapping[str, str]]] = {
     "binary_om": ("what the reply did", BINARY_QUESTION_TEXT),
     "binary_hp": ("what the person wanted", BINARY_HP_QUESTION_TEXT),
 }
+_DRAWN = ("composite", "emotion_va", "binary_hp_accuracy", "pairwise_accuracy")
+"""Metrics whose gains are drawn."""
 _RARE = 0.05
 """A question is informative where the rarer answer has at least this share."""
 
@@ -85,7 +87,7 @@ def _gain_table(view: View, gains: Mapping[str, list[Cell]], base: str) -> Table
         order=best_first(first),
         caption=f"Model minus {base.lower()}, paired. {view.sample}; Composite in points out of 100. "
         f"{view.how('gain', [cell for of in gains.values() for cell in of])}",
-        chart=Chart("heatmap", "model", tuple(gains), title, "difference"),
+        chart=Chart("intervals", "model", _DRAWN, title, "model minus base rate", {"base rate": 0.0}),
     )
 
 
@@ -112,6 +114,7 @@ def _skill_table(view: View, values: Mapping[str, Floats], base: ReferenceValues
         column("best", bests, "skill, best", meaning="Skill of the best model, chosen afterwards.", better=True),
         words("who", who, "which"),
         caption=f"(score − base rate)/(ceiling − base rate). {view.sample}. {view.how()}",
+        chart=Chart("intervals", "metric", ("average", "best"), "Skill", "share of the room", {"base rate": 0.0}),
     )
 
 
@@ -149,6 +152,12 @@ def _questions(view: View, block: Block) -> list[Table]:
             caption=f"Questions whose rarer answer has at least {100 * _RARE:g} %; {view.sample}. The base rate gives "
             "the more frequent answer of the other conversations and scores one half if they are even or a single one "
             f"decides. {view.how('question', gains)}",
+            chart=Chart(
+                *("intervals", "text", ("gain",), f"Gain by question: {about}", "models minus base rate"),
+                lines={"base rate": 0.0},
+                sort="gain",
+                first=20,
+            ),
         )
     ]
 

@@ -127,6 +127,12 @@ def _binary(view: View, questions: Sequence[_Question]) -> tuple[Table, Table]:
         column("accuracy", right, "", "share", better=True),
         caption=f"{view.turns_sample}; unanswered counts as wrong. n counts conversations with such a label. "
         f"{intervals}",
+        chart=Chart(
+            *("heatmap", "side", ("sensitivity",), "Share of people's yes answers that a model predicts"),
+            axis="sensitivity",
+            lines={"half": 0.5},
+            across="model",
+        ),
     )
 
 

@@ -19,6 +19,7 @@ ChartKind = Literal["intervals", "bars", "boxes", "heatmap", "matrix", "lines", 
 Role = Literal["person", "all models", "reference"]
 """What is no model in a chart: the person (a thick neutral line), all models (dashed grey), what labels alone give."""
 
+_FAR = 4.0
 _IN_ROWS = ("intervals", "bars", "boxes", "dumbbells")
 
 NOT_ESTIMABLE = "not estimable"
@@ -97,7 +98,7 @@ class Chart:
 
     `sort`: rows stand best first by this column. `first`: only so many rows are drawn, of sorted ones those farthest
     from 0. `bands`: rows of one value in this column (a tier) stand on one ground. `roles`: ids of columns or labels of
-    rows that are no model's; rows marked "reference" need none.
+    rows that are no model's; rows marked "reference" need none. `lead`: it answers the analysis' question.
     """
 
     kind: ChartKind
@@ -111,6 +112,7 @@ class Chart:
     across: str = ""
     sort: str = ""
     bands: str = ""
+    lead: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,9 @@ class Plot:
         """Its lines near the values, and those so far off that drawing them would press the values together."""
         low, high = self.span(intervals=intervals)
         reach = high - low or abs(high) or 1.0
-        near = {name: at for name, at in self.lines.items() if low - reach <= at <= high + reach}
+        # Zero is what differences are read against, so it is drawn from farther off.
+        off = {name: max(low - at, at - high) / (reach if at else _FAR * reach) for name, at in self.lines.items()}
+        near = {name: at for name, at in self.lines.items() if off[name] <= 1}
         return near, {name: at for name, at in self.lines.items() if name not in near}
 
     def scales(self) -> list[Scale | None]:
@@ -234,7 +238,13 @@ def _plot_row(
 ) -> PlotRow:
     """A row of the table with the cells at these places; text columns before the label tell more of what a row is."""
     at, band = index[chart.label], index.get(chart.bands)
-    named = [place for place in range(at) if table.columns[place].unit == "text" and place != index.get(chart.across)]
+    named = [
+        place
+        for place, one in enumerate(table.columns[:at])
+        if one.unit == "text"
+        and one.id != chart.across
+        and (len({other[place].value for other in table.rows[: chart.first]}) > 1 or len(table.rows) == 1)
+    ]
     label, name = " · ".join(str(row[place].value) for place in (*named, at)), str(row[at].value)
     mark = row[at].mark
     role = chart.roles.get(name) or ("reference" if mark == "reference" else None)

@@ -154,7 +154,7 @@ def _symbols(markers: Mapping[str, str]) -> list[tuple[str, str]]:
     """Name of a symbol → the corners of its polygon, y downwards: each model's, and those of a row's values."""
     return [
         (name, " ".join(f"{_REACH * x:.2f},{-_REACH * y:.2f}" for x, y in OUTLINES[marker]))
-        for name, marker in {**markers, **{f"v{place}": shape for place, shape in enumerate(SHAPES)}}.items()
+        for name, marker in {**markers, **SHAPES}.items()
     ]
 
 
