@@ -16,7 +16,7 @@ from attunebench.analyses import within
 from attunebench.analyses.base import NO_DIFFERENCE, Subject, digits_of, label_of, metric_column, metrics_of, unit_of
 from attunebench.analyses.sampling import CORRECTIONS, beyond_reach, plain_correction, with_correction
 from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, known, table, words
-from attunebench.analyses.verdicts import intervals_text, reach_text
+from attunebench.analyses.verdicts import reach_text
 from attunebench.analyses.within import View
 from attunebench.conversations.groups import GROUPS
 from attunebench.scores import GroundTruthEntry
@@ -217,7 +217,7 @@ class _Contrasts:
     def _how(self, family: slice) -> str:
         correction = CORRECTIONS[plain_correction(self.view.settings)]
         tests = sum(cell.p is not None for cell in self.cells[:, family].flat)
-        return f"{intervals_text(self.view.settings)}; permutation p, corrected ({correction}) over {tests} tests."
+        return f"Permutation p, corrected ({correction}) over {tests} tests."
 
     def sentence(self) -> str:
         """The differences that are significant, over all models and of single ones beyond the others."""

@@ -177,9 +177,7 @@ def _pair_columns(parts: Iterable[Correlated], settings: Settings) -> tuple[Fill
 def _doubt(settings: Settings, *, tested: bool = True) -> str:
     method = sampling.CORRECTIONS[sampling.plain_correction(settings)]
     tests = f" p by permuting models, corrected ({method}) over the pairs of the table or subgroup." if tested else ""
-    return (
-        f"{verdicts.intervals_text(settings)} and of models; no interval for fewer than {FEWEST_MODELS} models.{tests}"
-    )
+    return f"Intervals resample models too; fewer than {FEWEST_MODELS} models have none.{tests}"
 
 
 def _capability_table(whole: Correlated) -> Table:

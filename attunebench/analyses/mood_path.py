@@ -80,7 +80,7 @@ def _paths(view: View, felt: Floats, read: Floats) -> list[Table]:
                     for third, of in cells.items()
                 ),
                 caption=f"{view.turns_sample}; conversations of three or more turns. Summed intensity of {name} tags "
-                f"per turn, 0 where there is none. {view.how()}",
+                f"per turn, 0 where there is none.",
                 chart=Chart(
                     *("lines", "who", within.THIRDS, f"{name.capitalize()} affect", "summed intensity per turn"),
                     roles=ROLES,
@@ -116,7 +116,7 @@ def _following(view: View, felt: Floats, read: Floats) -> tuple[Table, list[str]
             for i, side in enumerate(_SIDES)
         ),
         *(column(f"bias_{side}", biases[i], f"bias, {side}", meaning=bias, digits=2) for i, side in enumerate(_SIDES)),
-        caption=f"{view.turns_sample}. Undefined where one side never changes. {view.how()}",
+        caption=f"{view.turns_sample}. Undefined where one side never changes.",
         chart=Chart(
             *("intervals", "model", ("r_positive", "r_negative"), "Predicted and felt changes of affect"),
             axis="correlation over turns",

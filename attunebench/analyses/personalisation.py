@@ -113,7 +113,7 @@ def _skill_table(view: View, values: Mapping[str, Floats], base: ReferenceValues
         column("average", averages, "skill, average", meaning="Skill of the mean over models.", better=True),
         column("best", bests, "skill, best", meaning="Skill of the best model, chosen afterwards.", better=True),
         words("who", who, "which"),
-        caption=f"(score − base rate)/(ceiling − base rate). {view.sample}. {view.how()}",
+        caption=f"(score − base rate)/(ceiling − base rate). {view.sample}.",
         chart=Chart("intervals", "metric", ("average", "best"), "Skill", "share of the room", {"base rate": 0.0}),
     )
 

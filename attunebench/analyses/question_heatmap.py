@@ -84,7 +84,7 @@ def _tables(view: View, block: Block, side: str, right: Floats, by: within.By) -
         *front,
         *view.columns(mcc, f"{side}, MCC."),
         order=order,
-        caption=f"{pooled} {view.how()}",
+        caption=pooled,
         chart=replace(view.heatmap(by, f"{side}: MCC by {by}", "MCC"), lines={"chance": 0.0}),
     )
     usable = [i for i in order if not over_models[i].small]

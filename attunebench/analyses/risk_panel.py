@@ -181,7 +181,7 @@ def _pairwise(view: View) -> tuple[list[Table], list[str]]:
         counts("comparisons", [*(round(float(n)) for n in below.sum(axis=0)), len(comparisons)]),
         column("accuracy", [*cells, frequent], "", "share", "Share of comparisons.", better=True),
         caption="Only turns for which people chose this question. The last row always picks the variant that people "
-        f"prefer more often; it is computed on the same comparisons and therefore slightly optimistic. {view.how()}",
+        "prefer more often; it is computed on the same comparisons and therefore slightly optimistic.",
         chart=Chart("intervals", "model", ("accuracy",), "Choice under risk (PW12)", "accuracy", {"chance": 0.5}),
     )
     usable = [cell for cell in cells if not cell.small and cell.low is not None]

@@ -26,12 +26,6 @@ NOT_ESTIMABLE = "not estimable"
 """Mark of a value whose interval cannot be estimated, since every conversation (participant) has the same one."""
 ZERO_INFLATED = "mostly one value"
 """Mark of a mean over values of which nine in ten or more are equal: its interval is too narrow."""
-_MARKS = {
-    NOT_ESTIMABLE: "every conversation (or participant) has the same value, so no interval can be estimated; shares of "
-    "right answers have Wilson's interval instead.",
-    ZERO_INFLATED: "at least nine in ten conversations share one value (mostly 0), so the percentile interval is "
-    "narrower than it should be.",
-}
 
 
 class Missing(Exception):  # noqa: N818
@@ -370,7 +364,7 @@ def table(
     by_row = zip(*(one.cells for one in filled), strict=True) if rows is None else (map(as_cell, row) for row in rows)
     lines = list(map(tuple, by_row))
     shown = tuple(lines if order is None else [lines[position] for position in order])
-    return Table(id, title, tuple(one.column for one in filled), shown, caption, notes, chart, apart)
+    return Table(id, title, tuple(one.column for one in filled), shown, caption.strip(), notes, chart, apart)
 
 
 def as_cell(value: Any) -> Cell:
@@ -396,9 +390,3 @@ def cell_of(value: float, low: float = np.nan, high: float = np.nan, **rest: Any
 def known(value: float) -> float | None:
     """None for NaN: what arrays call undefined, as cells call it."""
     return None if np.isnan(value) else float(value)
-
-
-def legend(tables: Sequence[Table]) -> tuple[str, ...]:
-    """What the marks of these tables mean, as far as they need a sentence."""
-    marks = {cell.mark for table in tables for row in table.rows for cell in row}
-    return tuple(f"“{mark}”: {meaning}" for mark, meaning in _MARKS.items() if mark in marks)

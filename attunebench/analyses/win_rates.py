@@ -98,7 +98,7 @@ def _tables(
         counts("loses", beats.sum(axis=0), "loses to", "Models that beat it significantly."),
         column("elo", elo, "rating", meaning=rating, better=True, digits=0),
         order=order,
-        caption=f"{verdicts.sample_text(study)}; a tie counts as half. {verdicts.intervals_text(settings)}.",
+        caption=f"{verdicts.sample_text(study)}; a tie counts as half.",
         chart=Chart("intervals", "model", ("rate",), "Win rate against all others", "share won", {"even": 0.5}),
     )
     matrix = table(
@@ -108,7 +108,7 @@ def _tables(
         *(column(*one, "share", "Row's share of wins.", better=True) for one in columns),
         order=order,
         caption="Share of the shared conversations in which the row's model is higher; a tie counts as half. "
-        f"{verdicts.tested_text(settings, pairs)}.",
+        f"{verdicts.correction_text(settings, pairs)}.",
         chart=Chart("matrix", "model", ids, "Win rates", "share won", {"even": 0.5}),
     )
     return overall, matrix

@@ -127,6 +127,6 @@ def _reference_table(study: ScoreTable, metrics: tuple[str, ...], settings: Sett
             column(m, [row[i] for row in rows], label_of(m), unit_of(m), REGISTRY[m].meaning)
             for i, m in enumerate(columns)
         ),
-        caption=f"Computed from the labels alone and not ranked. {verdicts.intervals_text(settings)}.",
+        caption="Computed from the labels alone and not ranked.",
         notes=tuple(f"{one.label}: {one.meaning}" for one in references),
     )

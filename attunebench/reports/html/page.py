@@ -117,7 +117,8 @@ def _parts(
     found = [analyse(name, Subject(study, settings)) for name in analyses]
     for analysis in found:
         tables = [show(table, prefix=f"t-{analysis.name}") for table in analysis.tables]
-        lead = next((one for one in tables if one.picture), None)
+        drawn = [one for one in tables if one.picture]
+        lead = next((one for one in drawn if one.table.chart and one.table.chart.lead), drawn[0] if drawn else None)
         made.append((analysis, tables, lead))
         if tables:
             bodies.append(_body(f"a-{analysis.name}", tables, lead, analysis.cannot, analysis.notes))

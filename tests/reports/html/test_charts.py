@@ -8,6 +8,8 @@ import pytest
 
 from attunebench.analyses.table import Cell, Chart, Table, column, plot, table, words
 from attunebench.reports.html.charts import axis_over, picture
+from attunebench.reports.html.labels import beside_points, spread
+from attunebench.reports.html.page import _environment
 
 CHART = Chart("intervals", "model", ("score",), "Score", "points", {"near": 45.0, "far": -900.0})
 
@@ -21,10 +23,10 @@ def test_a_value_stands_between_the_ends_of_its_interval_and_a_far_reference_is_
     drawn = picture(scores(Cell(50.0, 40.0, 60.0), Cell(None)), {"m0": "k0"})
     assert drawn is not None
     [row] = drawn.rows
-    [mark] = row.marks
+    [[(_, panel)]], [[mark]] = drawn.abreast, [one.marks for one in row.strips]
     assert mark.low < mark.at < mark.high  # type: ignore[operator]
     assert ("m0", "k0", "k0") == (row.label, row.look, mark.look)
-    assert (["near"], ["far -900"]) == ([name for _, name in drawn.lines], drawn.outside)
+    assert (["near"], ["far -900"]) == ([line.name for line in panel.lines], panel.outside)
 
 
 @pytest.mark.parametrize("kind", ["intervals", "bars", "lines", "scatter", "dumbbells"])
@@ -36,7 +38,7 @@ def test_nothing_is_drawn_where_no_value_is_defined(kind: str) -> None:
 def test_more_rows_than_fit_are_counted() -> None:
     drawn = picture(scores(*(Cell(float(k)) for k in range(70))), {})
     assert drawn is not None
-    assert (60, 10) == (len(drawn.rows), drawn.more)
+    assert (40, 30) == (len(drawn.rows), drawn.more)
 
 
 def test_an_axis_has_round_ticks_within_it() -> None:
@@ -87,3 +89,64 @@ def test_columns_in_different_units_are_shaded_each_by_itself() -> None:
     )
     chart = Chart("heatmap", "model", ("points", "tau", "yes"), roles={"yes": "reference"})
     assert [(40.0, 60.0, None), (-0.2, 0.2, 0.0), None] == plot(made, chart).scales()
+
+
+def test_the_ends_of_a_dumbbell_have_the_models_colour_and_a_key() -> None:
+    made = table("t", "T", words("model", ["m"]), column("one", [0.2]), column("two", [0.4]))
+    drawn = picture(replace(made, chart=Chart("dumbbells", "model", ("one", "two"))), {"m": "k0"})
+    assert drawn is not None
+    [strip] = drawn.rows[0].strips
+    assert [("k0", False), ("k0", True)] == [(mark.look, mark.hollow) for mark in strip.marks]
+    assert [("one", False), ("two", True)] == [(key.label, key.hollow) for key in drawn.legend]
+
+
+def test_a_value_on_too_few_conversations_is_hollow_and_the_key_says_so() -> None:
+    drawn = picture(scores(Cell(1.0), Cell(2.0, small=True)), {})
+    assert drawn is not None
+    assert [False, True] == [row.strips[0].marks[0].hollow for row in drawn.rows]
+    assert [False, True] == [key.hollow for key in drawn.legend]
+
+
+def test_the_person_and_all_models_look_like_no_model_and_are_drawn_on_top() -> None:
+    made = table("t", "T", words("who", ["person", "all", "m"]), *(column(f"c{k}", [1.0, 2.0, 3.0]) for k in range(2)))
+    chart = Chart("lines", "who", ("c0", "c1"), roles={"person": "person", "all": "all models"})
+    drawn = picture(replace(made, chart=chart), {"m": "k0"})
+    assert drawn is not None
+    assert ["k0", "person", "all"] == [row.look for row in drawn.rows]
+    assert {"person", "all", "m"} == {end.label for end in drawn.ends}
+
+
+def test_zero_is_drawn_from_farther_off_than_other_references() -> None:
+    far = replace(CHART, lines={"zero": 0.0, "chance": 1.0})
+    near, outside = plot(scores(Cell(10.0), Cell(13.5)), far).references()
+    assert (["zero"], ["chance"]) == (list(near), list(outside))
+
+
+def test_a_heat_map_shades_either_side_of_its_reference_and_drills() -> None:
+    made = table("t", "T", words("model", ["m"]), column("low", [0.4]), column("high", [0.7]))
+    chart = Chart("matrix", "model", ("low", "high"), lines={"even": 0.5})
+    drawn = picture(replace(made, chart=chart), {"m": "k0"}, lambda _: 7)
+    assert drawn is not None
+    assert drawn.heat is not None
+    [(row, cells)] = drawn.heat.rows
+    assert ("k0", [-50, 100], [7, 7]) == (row.look, [cell.shade for cell in cells], [cell.drill for cell in cells])
+
+
+def test_names_at_the_ends_of_lines_never_overlap() -> None:
+    moved = spread([50.0, 50.5, 10.0, 51.0], 5.0)
+    assert moved[2] == 10.0
+    gaps = [later - earlier for earlier, later in zip(sorted(moved), sorted(moved)[1:], strict=False)]
+    assert min(gaps) >= 4.99
+    assert moved[0] < moved[1] < moved[3]
+
+
+def test_a_point_without_room_for_its_name_has_none_beside_it() -> None:
+    assert ["right", "left", "above", "below", ""] == beside_points([("a name", 50.0, 50.0)] * 5)
+
+
+def test_a_pictures_text_is_escaped_and_every_drawing_has_a_name() -> None:
+    made = table("t", "T", words("model", ["<b>"]), column("x", [Cell(1.0, 0.5, 1.5)]), column("y", [Cell(2.0)]))
+    drawn = picture(replace(made, chart=Chart("scatter", "model", ("x", "y"))), {})
+    text = _environment().from_string("{% import 'charts.html' as c %}{{ c.picture(p, 'T') }}").render(p=drawn)
+    assert "<b>" not in text
+    assert 'role="img" aria-label="T' in text
