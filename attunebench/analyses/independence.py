@@ -294,8 +294,8 @@ def _shows(whole: Correlated) -> str:
     reliable = {name: half.reliability for name, half in whole.halves.items() if name != _BESIDE}
     least = min(reliable, key=lambda name: np.nan_to_num(reliable[name], nan=np.inf))
     return verdicts.sentences(
-        f"{len(independent)} of {verdicts.counted(len(pairs), 'pair')} of capabilities are independent by the whole "
-        f"interval, and {len(related)} are related ({len(study.groups)} models, |ρ| < {settings.threshold:g}).",
+        f"Of {verdicts.counted(len(pairs), 'pair')} of skills, {len(independent)} are independent (the whole interval "
+        f"within ±{settings.threshold:g}) and {len(related)} are related, over {len(study.groups)} models.",
         "" if whole.decidable else f"So few models cannot give a corrected p of at most {settings.alpha:g}.",
         f"Related: {verdicts.listed(related)}." if related else "",
         f"Independent: {verdicts.listed(independent)}." if independent else "",

@@ -181,9 +181,11 @@ def _shows(view: View, named: Mapping[str, list[Cell]]) -> str:
     found = {name: verdicts.sides(cells, view.settings) for name, cells in named.items()}
     if not any(usable for *_, usable in found.values()):
         return f"Too few {view.settings.units} for a claim on gains over the base rate."
-    apart = [f"{name}: {up} above, {down} below of {of}" for name, (up, down, of) in found.items() if up or down]
-    alike = [name for name, (up, down, _) in found.items() if not up and not down]
+    (first, (over, under, of)), *others = found.items()
+    apart = [f"{name}: {up} above, {down} below of {of}" for name, (up, down, of) in others if up or down]
+    alike = [name for name, (up, down, _) in others if not up and not down]
     return verdicts.sentences(
-        f"Significant differences from the base rate: {'; '.join(apart)}." if apart else "",
+        f"On {first}, {over} of {of} models are significantly above the base rate and {under} below.",
+        f"{'; '.join(apart)}." if apart else "",
         f"No significant difference on {verdicts.listed(alike, most=12)}." if alike else "",
     )

@@ -72,7 +72,7 @@ def claims_sentence(
     if not found:
         single = " ".join(filter(None, ("The", noun, of, "is not significant.")))
         return f"None of the {whole} is significant." if len(usable) > 1 else single
-    return f"{len(found)} of {whole} {'is' if len(found) == 1 else 'are'} significant: {listed(found)}."
+    return f"{len(found)} of {whole} {'is' if len(found) == 1 else 'are'} significant: {listed(found, most=4)}."
 
 
 def sides(cells: Iterable[Cell], settings: Settings) -> tuple[int, int, int]:

@@ -40,6 +40,8 @@ def analyse(subject: Subject) -> Analysis:
     beats = np.array([[claimed(cell, settings) and value_of(cell) > 0.5 for cell in row] for row in against])
     first, pairs = base.best_first(rates)[0], verdicts.counted(size * (size - 1) // 2, "pair")
     shows = f"On {label} one model wins significantly more often in {beats.sum()} of {pairs}."
+    if not beats.any():
+        shows = f"On {label} no model wins significantly more often than another ({pairs})."
     if all(cell.value is None or cell.small for row in against for cell in row):
         shows = f"Too few {settings.units} in common for a claim."
     elif beats[first].any():
