@@ -96,7 +96,9 @@ def _usage(study: ScoreTable, usage: dict[str, Floats], sampling: Sampling) -> T
         *([column("seconds", seconds, unit="seconds", meaning="Per conversation.", better=False)] if seconds else []),
         *(column(kind, found, _TOKENS[kind], "count", "Per conversation.", digits=0) for kind, found in cells.items()),
         caption="Means over the conversations whose result records it.",
-        chart=Chart("intervals", "model", ("seconds", *usage), "Time and tokens per conversation"),
+        chart=Chart(
+            "intervals", "model", ("seconds", "prompt_tokens", "completion_tokens"), "Time and tokens per conversation"
+        ),
     )
 
 

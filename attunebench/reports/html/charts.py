@@ -20,7 +20,7 @@ from attunebench.reports.html.picture import Mark as Mark
 from attunebench.text import number
 
 _TICKS = 5
-_FEW_TICKS = 3
+_FEW_TICKS = 2
 """Ticks of a panel that has others beside it."""
 _MARGIN = 0.04
 _MOST_ROWS = 40
@@ -127,7 +127,7 @@ def _rows(whole: Plot, looks: Looks, drill: Callable[[Drill | None], int | None]
     numbered = list(enumerate(panels))
     width = math.ceil(len(panels) / math.ceil(len(panels) / _ABREAST))
     abreast = [numbered[start : start + width] for start in range(0, len(panels), width)]
-    label = whole.axis or whole.columns[0].label
+    label = whole.axis or ("" if whole.panels else whole.columns[0].label)
     return Picture("rows", x_label=label, rows=rows, abreast=abreast, legend=_keys(whole, plots[0]))
 
 
