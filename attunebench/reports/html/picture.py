@@ -116,6 +116,7 @@ class Heat(NamedTuple):
     rows: Sequence[tuple[Row, Sequence[HeatCell]]]
     key: Sequence[str]
     parted: bool
+    remarks: Sequence[str] = ()
 
 
 class Picture(NamedTuple):
