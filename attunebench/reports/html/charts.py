@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from attunebench.analyses.table import Cell, Column, Drill, Plot, PlotRow, Table, number_of, plot
+from attunebench.analyses.table import Cell, Column, Drill, Plot, PlotRow, Scale, Table, number_of, plot
 from attunebench.reports.analyses.words import SMALL_LEGEND, SMALL_MARK, value_text
 from attunebench.reports.html.labels import beside_points, spread
 from attunebench.reports.html.picture import Axis as Axis
@@ -25,10 +25,13 @@ _FEW_TICKS = 2
 _MARGIN = 0.04
 _MOST_ROWS = 40
 """Rows that are drawn; the others are in the table alone."""
+_NAMED = 2
+"""Panels beyond so many have the names of their references in the first alone, if all have the same."""
 _ABREAST = 4
 """Panels that stand side by side."""
 _WIDTH, _LETTER = 320.0, 6.4
 """Pixels of the panels of a picture together in a column of the page, and of a letter of small type."""
+_LIKE = 10.0
 _BRIEF = 2
 _DEEPEST = 100
 _PLACE = {"reference": "ref-row", "person": "person", "all models": "all"}
@@ -97,21 +100,8 @@ def _look(row: PlotRow, looks: Looks) -> str:
 def _rows(whole: Plot, looks: Looks, drill: Callable[[Drill | None], int | None]) -> Picture:
     """A line for each row, in one panel or in several side by side."""
     plots = whole.panels or (whole,)
-    # One axis for all panels, unless they are written in different units.
-    units = {(one.columns[0].unit, one.columns[0].digits) for one in plots}
-    shared = axis_over(chain.from_iterable(map(_reach, plots)), _FEW_TICKS) if len(units) == 1 else None
-    ticks = _FEW_TICKS if len(plots) > 1 else _TICKS
-    axes = [(shared if len(plots) > 1 else None) or axis_over(_reach(one), ticks) for one in plots]
-    panels = [
-        Panel(
-            one.title if whole.panels else "",
-            looks.get(one.title, ""),
-            axis,
-            _labelled({name: axis.at(at) for name, at in one.references()[0].items()}, min(len(plots), _ABREAST)),
-            [f"{name} {value:.3g}" for name, value in one.references()[1].items()],
-        )
-        for one, axis in zip(plots, axes, strict=True)
-    ]
+    panels = _panels(whole, plots, looks)
+    axes = [one.axis for one in panels]
     bands = dict.fromkeys(row.band for row in whole.rows)
     shaded = {band for place, band in enumerate(bands) if place % 2 == 0} if len(bands) > 1 else set()
     rows = []
@@ -129,6 +119,37 @@ def _rows(whole: Plot, looks: Looks, drill: Callable[[Drill | None], int | None]
     abreast = [numbered[start : start + width] for start in range(0, len(panels), width)]
     label = whole.axis or ("" if whole.panels else whole.columns[0].label)
     return Picture("rows", x_label=label, rows=rows, abreast=abreast, legend=_keys(whole, plots[0]))
+
+
+def _panels(whole: Plot, plots: Sequence[Plot], looks: Looks) -> list[Panel]:
+    """The axes with their references; one axis for all, unless they are written in different units."""
+    units = {(one.columns[0].unit, one.columns[0].digits) for one in plots}
+    alike = len(units) == 1 and _one_scale(plots)
+    shared = axis_over(chain.from_iterable(map(_reach, plots)), _FEW_TICKS) if alike else None
+    ticks = _FEW_TICKS if len(plots) > 1 else _TICKS
+    axes = [(shared if len(plots) > 1 else None) or axis_over(_reach(one), ticks) for one in plots]
+    panels = [
+        Panel(
+            one.title if whole.panels else "",
+            looks.get(one.title, ""),
+            axis,
+            _labelled({name: axis.at(at) for name, at in one.references()[0].items()}, min(len(plots), _ABREAST)),
+            [f"{name} {value:.3g}" for name, value in one.references()[1].items()],
+        )
+        for one, axis in zip(plots, axes, strict=True)
+    ]
+    if len(panels) > _NAMED and len({tuple(line.name for line in one.lines) for one in panels}) == 1:
+        bare = [one._replace(lines=[line._replace(name="") for line in one.lines]) for one in panels[1:]]
+        panels = [panels[0], *bare]
+    return panels
+
+
+def _one_scale(plots: Sequence[Plot]) -> bool:
+    """Whether panels of the same columns, such as one for each metric, are of like size."""
+    if any(one.columns != plots[0].columns for one in plots):
+        return True
+    sizes = [max(map(abs, _reach(one))) or 1.0 for one in plots]
+    return max(sizes) <= _LIKE * min(sizes)
 
 
 def _short(cell: Cell, column: Column) -> str:
@@ -217,7 +238,7 @@ def _lines(drawn: Plot, looks: Looks, _drill: object) -> Picture:
         shown.append(Row(row.label, look, [Strip(marks)], role=row.role))
         ends.append(End(row.label, look, row.role or "", marks[-1].y, marks[-1].y, marks[-1].at))
     lines = [Line(round(100 - axis.at(value), 2), name) for name, value in near.items()]
-    ends += [End(line.name, "", "line", line.at, line.at) for line in lines]
+    ends += [End(line.name, "", "reference", line.at, line.at) for line in lines]
     return Picture(
         "lines",
         y=axis,
@@ -237,19 +258,7 @@ def _scatter(drawn: Plot, looks: Looks, _drill: object) -> Picture:
     sides = [replace(drawn, rows=tuple(r._replace(cells=(r.cells[k],)) for r in drawn.rows), lines={}) for k in (0, 1)]
     near, far = replace(sides[1], lines=drawn.lines).references()
     across, up = axis_over(sides[0].span()), axis_over(sides[1].span(near.values()))
-    shown = []
-    for row in drawn.rows:
-        look, (one, other) = _look(row, looks), row.cells[:2]
-        x, y = (axis.at(number_of(cell) or 0.0) for axis, cell in ((across, one), (up, other)))
-        ends = [
-            None if cell.low is None or cell.high is None else (axis.at(cell.low), axis.at(cell.high))
-            for axis, cell in ((across, one), (up, other))
-        ]
-        low, high = ends[0] or (None, None)
-        over = None if ends[1] is None else (round(100 - ends[1][1], 2), round(100 - ends[1][0], 2))
-        title = f"{row.label}: {', '.join(map(_short, row.cells[:2], drawn.columns[:2]))}"
-        mark = Mark(x, low, high, look, y=round(100 - y, 2), title=title, up=over)
-        shown.append(Row(row.label, look, [Strip([mark])], mark=row.mark, role=row.role))
+    shown = [_point(drawn, row, across, up, looks) for row in drawn.rows]
     points = [(f"{row.label} {row.mark}".strip(), row.strips[0].marks[0]) for row in shown]
     places = beside_points([(label, mark.at, mark.y) for label, mark in points])
     named = [
@@ -273,6 +282,20 @@ def _scatter(drawn: Plot, looks: Looks, _drill: object) -> Picture:
     )
 
 
+def _point(drawn: Plot, row: PlotRow, across: Axis, up: Axis, looks: Looks) -> Row:
+    look, sides = _look(row, looks), list(zip((across, up), row.cells[:2], strict=True))
+    x, y = (axis.at(number_of(cell) or 0.0) for axis, cell in sides)
+    right, over = (
+        None if cell.low is None or cell.high is None else (axis.at(cell.low), axis.at(cell.high))
+        for axis, cell in sides
+    )
+    low, high = right or (None, None)
+    title = f"{row.label}: {', '.join(map(_short, row.cells[:2], drawn.columns[:2]))}"
+    ends = None if over is None else (round(100 - over[1], 2), round(100 - over[0], 2))
+    mark = Mark(x, low, high, look, y=round(100 - y, 2), title=title, up=ends)
+    return Row(row.label, look, [Strip([mark])], mark=row.mark, role=row.role)
+
+
 # Heat maps
 
 
@@ -280,20 +303,8 @@ def _heat(drawn: Plot, looks: Looks, drill: Callable[[Drill | None], int | None]
     """Shaded cells with their values; columns that are no model's and no colour's stand apart."""
     scales, rows = drawn.scales(), []
     for row in drawn.rows:
-        cells = []
-        for cell, column, scale in zip(row.cells, drawn.columns, scales, strict=True):
-            value, shade = number_of(cell), 0
-            if value is not None and scale is not None:
-                low, high, middle = scale
-                start = low if middle is None else middle
-                part = (value - start) / (high - start) if high > start else 0.0
-                shade = round(_DEEPEST * part) or (1 if middle is None else 0)
-            brief = (
-                replace(column, digits=_BRIEF) if column.unit in ("share", "number") and column.digits != 1 else column
-            )
-            title = f"{row.label}, {column.label}: {value_text(cell.value, column)}"
-            text = "" if value is None else _short(cell, brief)
-            cells.append(HeatCell(text, shade, drill(cell.drill), title, cell.mark if value is not None else ""))
+        triples = zip(row.cells, drawn.columns, scales, strict=True)
+        cells = [_heat_cell(row.label, *triple, drill) for triple in triples]
         rows.append((Row(row.label, _look(row, looks), (), mark=row.mark, role=row.role), cells))
     columns = []
     for place, column in enumerate(drawn.columns):
@@ -313,3 +324,18 @@ def _heat(drawn: Plot, looks: Looks, drill: Callable[[Drill | None], int | None]
     few = any(cell.small for row in drawn.rows for cell in row.cells)
     remarks = [*(["orange: below 0"] if several and both else []), *([SMALL_LEGEND.rstrip(".")] if few else [])]
     return Picture("heat", x_label=drawn.axis, heat=Heat(columns, rows, key, both and not several, remarks))
+
+
+def _heat_cell(
+    label: str, cell: Cell, column: Column, scale: Scale | None, drill: Callable[[Drill | None], int | None]
+) -> HeatCell:
+    value, shade = number_of(cell), 0
+    if value is not None and scale is not None:
+        low, high, middle = scale
+        start = low if middle is None else middle
+        part = (value - start) / (high - start) if high > start else 0.0
+        shade = round(_DEEPEST * part) or (1 if middle is None else 0)
+    brief = replace(column, digits=_BRIEF) if column.unit in ("share", "number") and column.digits != 1 else column
+    title = f"{label}, {column.label}: {value_text(cell.value, column)}"
+    text = "" if value is None else _short(cell, brief)
+    return HeatCell(text, shade, drill(cell.drill), title, cell.mark if value is not None else "")
