@@ -13,10 +13,19 @@ from typing import NamedTuple
 import numpy as np
 
 from attunebench.analyses import within
-from attunebench.analyses.base import Subject, label_of, metric_column, metrics_of, reference_of, unit_of
+from attunebench.analyses.base import (
+    NO_DIFFERENCE,
+    ROLES,
+    Subject,
+    label_of,
+    metric_column,
+    metrics_of,
+    reference_of,
+    unit_of,
+)
 from attunebench.analyses.sampling import CORRECTIONS, defined_mean, plain_correction, ratio, with_correction
 from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, cell_of, column, counts, table, words
-from attunebench.analyses.verdicts import counted, intervals_text, sample_text
+from attunebench.analyses.verdicts import counted, sample_text
 from attunebench.analyses.within import View
 from attunebench.conversations.groups import ANY, GROUPS, NONE
 from attunebench.scores import BASE_RATE, EMPTY_TAGS
@@ -110,10 +119,10 @@ def _gap_table(
         column("gap", cells, "any − none", unit, _UNITS),
         column("relative", ratio(100 * contrast.estimate, contrast.outside), "in % of none", digits=1),
         column("mde", contrast.mde, "minimum detectable gap", unit, f"With {view.settings.power:.0%} power."),
-        caption=f"None: {sizes[NONE]}; any: {sizes[ANY]}. {_SELF_REPORTED} {intervals_text(view.settings)}; "
-        f"permutation p by participant, corrected ({correction}) over {counted(view.width, 'model')}, and that of all "
+        caption=f"None: {sizes[NONE]}; any: {sizes[ANY]}. Permutation p by "
+        f"participant, corrected ({correction}) over {counted(view.width, 'model')}, and that of all "
         "models over the metrics.",
-        chart=Chart("dumbbells", "model", ("none", "any"), f"{label} by self-reported diagnosis", label),
+        chart=Chart("dumbbells", "model", ("none", "any"), f"{label} by self-reported diagnosis", label, roles=ROLES),
     )
 
 
@@ -127,28 +136,29 @@ def _means_table(view: View, metric: _Metric, members: Mapping[str, Mask], sizes
         words("model", metric.names),
         *(metric_column(metric.id, view.cells(of, of=metric.id), id=name, label=name) for name, of in shown.items()),
         caption=f"{'; '.join(f'{name}: {sizes[name]}' for name in shown)}; not reported: "
-        f"{counted(silent, 'conversation')}. A conversation can be in several groups. {view.how()}",
-        chart=Chart("bars", "model", tuple(shown), f"{label} by self-reported diagnosis", label),
+        f"{counted(silent, 'conversation')}. A conversation can be in several groups.",
+        chart=Chart("intervals", "model", tuple(shown), f"{label} by self-reported diagnosis", label, roles=ROLES),
     )
 
 
 def _against_none_table(view: View, metric: _Metric, members: Mapping[str, Mask], sizes: Mapping[str, str]) -> Table:
     """Each group of diagnoses against none, over all models; without a row where nobody reported none."""
-    none, unit = members[NONE], unit_of(metric.id)
+    none, unit, label = members[NONE], unit_of(metric.id), label_of(metric.id)
     shown = {name: mask for name, mask in members.items() if name != NONE and mask.any() and none.any()}
     found = [_contrast(view, metric, mask, none, name) for name, mask in shown.items()]
     of_models = [one.estimate[1 : 1 + view.width] for one, _ in found]
     return table(
         f"against-none-{metric.id}",
-        f"{label_of(metric.id)}: each group against none",
+        f"{label}: each group against none",
         words("group", shown),
         counts("n", [int(mask.sum()) for mask in shown.values()], "conversations"),
         counts("participants", [len(np.unique(view.study.clusters[mask])) for mask in shown.values()]),
         metric_column(metric.id, [cell_of(one.inside[0], n=int(one.n_in[0])) for one, _ in found], id="mean"),
         column("difference", with_correction([of[0] for _, of in found], view.settings), "against none", unit, _UNITS),
         words("lower", [f"{(of < 0).sum()} of {(~np.isnan(of)).sum()}" for of in of_models], "models with lower means"),
-        caption=f"None: {sizes[NONE]}. {_SELF_REPORTED} Permutation p, corrected "
+        caption=f"None: {sizes[NONE]}. Permutation p, corrected "
         f"({CORRECTIONS[plain_correction(view.settings)]}) over {counted(len(found), 'group')}.",
+        chart=Chart("intervals", "group", ("difference",), "Each group minus none, all models", label, NO_DIFFERENCE),
     )
 
 
@@ -203,7 +213,8 @@ def _parts_table(view: View, members: Mapping[str, Mask]) -> Table:
         column("false_alarm", part(np.where(tagged == 0, 1 - level, np.nan)), "false alarms", "share", better=False),
         order=[i for i, mask in enumerate(members.values()) if mask.any()],
         caption=f"{view.sample}, over all turns of a group. False alarms are on neutral turns. A group with more "
-        f"neutral turns is easier for a model that names few emotions. {view.how()}",
+        f"neutral turns is easier for a model that names few emotions.",
+        chart=Chart("intervals", "group", ("neutral", "va_tagged", "false_alarm"), "Components of Emotion VA", "share"),
     )
 
 
@@ -235,9 +246,13 @@ def _split_tables(view: View, sides: tuple[Mask, Mask]) -> list[Table]:
             column("alarms", alarms, "from false alarms", "share", "Due to different accuracy on neutral turns."),
             column("tagged", on_tagged, "from tagged turns", "share", "Due to different accuracy on tagged turns."),
             caption="Each conversation counts once. The three components add up to the difference; each is computed at "
-            f"the mean of both groups' other quantities. {view.how()}",
+            "the mean of both groups' other quantities.",
             chart=Chart(
-                "bars", "model", ("share", "alarms", "tagged"), "Components of the gap in Emotion VA", "any − none"
+                *("intervals", "model", ("difference", "share", "alarms", "tagged")),
+                title="Components of the gap in Emotion VA",
+                axis="any − none",
+                lines=NO_DIFFERENCE,
+                roles=ROLES,
             ),
         )
     ]

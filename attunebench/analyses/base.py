@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from attunebench.analyses.table import Cell, Drill, Filled, Missing, Unit, column
+from attunebench.analyses.table import Cell, Drill, Filled, Missing, Role, Unit, column
 from attunebench.metrics.draft import JUDGED
-from attunebench.metrics.registry import REGISTRY
+from attunebench.metrics.registry import REGISTRY, cards_of
+from attunebench.scores import BASE_RATE
 from attunebench.scores.checks import group_key
 from attunebench.scores.compatibility import several_scales
 from attunebench.scores.references import standing
@@ -23,7 +24,11 @@ NOTHING_SCORED = "These scores contain no model. Run `attune-bench score` on res
 SMALL = 20
 """Under this many conversations a subgroup gets a warning and no claim (spec 07)."""
 _UNITS: Mapping[str, Unit] = {"share": "share", "points": "points"}
-_QUANTILES = {"lowest": 0.0, "quarter": 0.25, "median": 0.5, "three_quarters": 0.75, "highest": 1.0}
+QUANTILES = {"lowest": 0.0, "quarter": 0.25, "median": 0.5, "three_quarters": 0.75, "highest": 1.0}
+ROLES: Mapping[str, Role] = {"person": "person", "all models": "all models"}
+"""Rows of charts that are no model's."""
+NO_DIFFERENCE, NO_CORRELATION = {"no difference": 0.0}, {"no correlation": 0.0}
+"""References of charts."""
 CANONICAL = tuple(card.id for card in REGISTRY.values() if card.status == "canonical" and card.group != "pillar")
 """The metrics that enter the Composite, in the order of the registry."""
 
@@ -158,6 +163,24 @@ def reference_of(study: ScoreTable, reference_id: str) -> ReferenceValues | None
     return next((standing(reference) for reference in study.references if reference.id == reference_id), None)
 
 
+def levels(study: ScoreTable, metric_id: str) -> dict[str, float]:
+    """References of a metric for charts: blind guessing and the base rate, as far as it has them."""
+    base, chance = reference_of(study, BASE_RATE), cards_of(study.rules)[metric_id].chance
+    found = {} if chance is None else {"chance": chance}
+    if base is not None and not np.isnan(of := base.values.get(metric_id, np.array([np.nan]))).all():
+        found["base rate"] = float(np.nanmean(of))
+    return found
+
+
+def levels_of(study: ScoreTable, columns: Mapping[str, str]) -> dict[str, dict[str, float]]:
+    """The same for several columns, id → metric: reference → column → value."""
+    found = {name: levels(study, metric_id) for name, metric_id in columns.items()}
+    return {
+        line: {name: of[line] for name, of in found.items() if line in of}
+        for line in dict.fromkeys(line for of in found.values() for line in of)
+    }
+
+
 def settings_of(study: ScoreTable, group: Group) -> Mapping[str, Any]:
     """What its file says of a group's results: `variants` of settings, and how servers were `observed`."""
     return next((e for e in study.metadata[group.source].get("settings") or () if group_key(e) == group.key), {})
@@ -209,7 +232,7 @@ def spread_columns(values: Iterable[Floats], unit: Unit = "number", digits: int 
     """Columns for the standard deviation (n − 1) and the quantiles of what is defined in each of the arrays."""
     defined = [of[~np.isnan(of)] for of in values]
     parts = {"sd": [of.std(ddof=1) if len(of) > 1 else np.nan for of in defined]}
-    parts |= {name: [np.quantile(of, q) if len(of) else np.nan for of in defined] for name, q in _QUANTILES.items()}
+    parts |= {name: [np.quantile(of, q) if len(of) else np.nan for of in defined] for name, q in QUANTILES.items()}
     return [column(name, of, "", unit, "Over conversations.", digits=digits) for name, of in parts.items()]
 
 

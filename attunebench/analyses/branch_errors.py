@@ -35,8 +35,7 @@ def analyse(subject: Subject) -> Analysis:
         numbers_of(cells["all"]),
         *(column(n, of, n.replace("all", "all branches"), better=False, digits=2) for n, of in cells.items()),
         order=best_first(cells["all"], higher_is_better=False),
-        caption=f"{view.sample}. Mean absolute error in points of the scale 1–7; an unanswered branch counts {SPAN:g}. "
-        f"{view.how()}",
+        caption=f"{view.sample}. Mean absolute error in points of the scale 1–7; an unanswered branch counts {SPAN:g}.",
         chart=Chart("intervals", "model", BRANCHES, "Four Branch error", "mean absolute error (points of 1–7)"),
     )
     by_branch, shows = _branches(view, np.stack([mean_over_models(errors[branch]) for branch in BRANCHES], axis=1))
@@ -64,6 +63,9 @@ def _branches(view: View, errors: np.ndarray) -> tuple[Table, str]:
         order=order,
         caption=f"{view.sample}; largest error first. “Differs from”: number of other branches with a significantly "
         f"different error. {view.how('the pairs of branches')}",
+        chart=Chart(
+            "intervals", "branch", ("error",), "Error by branch, all models", "mean absolute error (points of 1–7)"
+        ),
     )
     if len(order) < 2:
         return made, "Only one branch has answers."
@@ -93,6 +95,7 @@ def _bias(view: View) -> list[Table]:
             words("model", view.labels),
             *(column(branch, view.cells(values, flag=False), digits=2) for branch, values in columns.items()),
             caption="Predicted minus reported points, over answered branches only; above 0, the model overestimates "
-            f"the replies. {view.how()}",
+            "the replies.",
+            chart=Chart("intervals", "model", BRANCHES, "Bias", "predicted minus reported points", {"no bias": 0.0}),
         )
     ]

@@ -14,8 +14,8 @@ from importlib import resources
 from types import MappingProxyType
 
 from attunebench.analyses.base import Subject
-from attunebench.analyses.table import Analysis, Missing, legend
-from attunebench.analyses.verdicts import shared_people_text, small_text
+from attunebench.analyses.table import Analysis, Missing
+from attunebench.analyses.verdicts import intervals_text, legend, shared_people_text, small_text
 from attunebench.errors import StatisticsError, UsageError
 
 
@@ -67,7 +67,9 @@ def analyse(name: str, subject: Subject) -> Analysis:
     if made.missing:
         return replace(made, shows="", cannot="", tables=())
     tables = tuple(table for table in made.tables if table.rows)
-    more = (small_text(subject.settings), *legend(tables)) if tables else ()
-    alike = shared_people_text(subject.study, subject.settings) if tables and chosen.name not in _BY_PEOPLE else ""
+    people = chosen.name in _BY_PEOPLE
+    settings = replace(subject.settings, by_participant=subject.settings.by_participant or people)
+    more = (f"Intervals: {intervals_text(settings)}.", small_text(settings), *legend(tables)) if tables else ()
+    alike = shared_people_text(subject.study, subject.settings) if tables and not people else ""
     notes = tuple(dict.fromkeys(filter(None, (*made.notes, *more, alike))))
     return replace(made, cannot=made.cannot or chosen.cannot, tables=tables, notes=notes)

@@ -14,7 +14,7 @@ import numpy as np
 from attunebench.analyses.base import CANONICAL, Settings, Subject, best_first, models_of
 from attunebench.analyses.sampling import Sampling, cells_of, mean_of
 from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, column, counts, known, ranks, table, words
-from attunebench.analyses.verdicts import comparability, counted, intervals_text, judges_text, listed, sample_text
+from attunebench.analyses.verdicts import comparability, counted, judges_text, sample_text
 from attunebench.metrics.composite import PILLAR_WEIGHTS, composite
 from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
@@ -102,8 +102,8 @@ def analyse(subject: Subject) -> Analysis:
     compared = [_compare(study, variant, values, settings) for variant in VARIANTS if variant.id in values]
     judged = "judge" in values
     return Analysis(
-        tables=(_overview(compared, settings), *(one.table for one in compared[1:] if one.table)),
-        shows=" ".join(map(_sentence, compared[1:])),
+        tables=(_overview(compared), *(one.table for one in compared[1:] if one.table)),
+        shows=_shows(compared[1:]),
         cannot="Which formula is right: each is a choice of weights. A changed rank shows that models are close, not "
         "that a formula is wrong.",
         warnings=comparability(study, ("composite", *(("draft_judge",) if judged else ()))),
@@ -153,7 +153,7 @@ def _compare(study: ScoreTable, variant: Variant, values: Values, settings: Sett
         column("shift", cells_of(shift, low, high, small=small), meaning="Ranks gained; negative: lost.", digits=0),
         order=best_first(value),
         caption=f"{variant.formula} {sample_text(part)}, scored for {counted(len(models), 'model')}. "
-        f"{intervals_text(settings)}. Intervals of ranks and shifts are ranges over resamples and do not test a "
+        "Intervals of ranks and shifts are ranges over resamples and do not test a "
         "difference.",
         chart=Chart("dumbbells", "model", ("published", "value"), variant.label, "points of 100"),
     )
@@ -163,16 +163,20 @@ def _compare(study: ScoreTable, variant: Variant, values: Values, settings: Sett
     return _Compared(variant, part, Cell(rho, small=small), moved, made)
 
 
-def _sentence(one: _Compared) -> str:
-    models = counted(len(one.study.groups), "model")
-    head = f"{one.variant.label} ({counted(len(one.study.ids), 'conversation')}):"
-    if not one.study.ids:
-        return f"{head} no conversation has a value for all {models}."
-    named = listed([f"{label} {shift:+d}" for label, shift in one.moved.items()])
-    return f"{head} {len(one.moved)} of {models} change{'s' * (len(one.moved) == 1)} rank{named and f' ({named})'}."
+def _shows(compared: list[_Compared]) -> str:
+    """How many models change rank by each formula, and which of them moves farthest."""
+    parts, farthest = [], list[tuple[int, str]]()
+    for one in compared:
+        models = counted(len(one.study.groups), "model")
+        parts.append(f"{len(one.moved)} of {models} by {one.variant.label}" if one.study.ids else "")
+        farthest += [(abs(shift), f"{name} {shift:+d}") for name, shift in list(one.moved.items())[:1]]
+    if not any(parts):
+        return "No conversation has a value by another formula for all models."
+    most = max(farthest, default=(0, ""))[1]
+    return f"Models that change rank: {'; '.join(filter(None, parts))}.{most and f' Largest change: {most}.'}"
 
 
-def _overview(compared: list[_Compared], settings: Settings) -> Table:
+def _overview(compared: list[_Compared]) -> Table:
     moved = [[abs(shift) for shift in one.moved.values()] if one.table else None for one in compared]
     return table(
         "variants",
@@ -186,6 +190,6 @@ def _overview(compared: list[_Compared], settings: Settings) -> Table:
             "moved", [None if of is None else len(of) for of in moved], "rank changes", "Models with a different rank."
         ),
         counts("largest", [None if of is None else max(of, default=0) for of in moved], "largest change", "In ranks."),
-        caption="Each variant beside the published formula, over the same conversations. The tables below resample "
-        f"{settings.units} {settings.resamples:,} times.",
+        caption="Each variant beside the published formula, over the same conversations.",
+        chart=Chart("bars", "variant", ("moved", "largest"), "Changes of rank against the published formula"),
     )

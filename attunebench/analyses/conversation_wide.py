@@ -93,7 +93,14 @@ def _by_model(
         caption=f"{view.sample}. Chance is 1/4 on Q2 and Q3. The follow-up is asked only where something felt off: "
         "“asked” covers only these conversations, the canonical follow-up all conversations (1 for an empty answer "
         f"where nothing felt off), and false alarms the others (lower is better). {how}",
-        chart=Chart("bars", "model", drawn, "The whole conversation", "score (0–1)", {"chance on Q2, Q3": _CHANCE}),
+        chart=Chart(
+            "bars",
+            "model",
+            drawn,
+            "The whole conversation",
+            "score (0–1)",
+            {"chance": dict.fromkeys(_CHOICES, _CHANCE)},
+        ),
     )
 
 
@@ -140,5 +147,8 @@ def _people(view: View) -> list[Table]:
                 "Share of conversations with an answer.",
             ),
             caption="Labels only, with 95 % Wilson intervals. The share is the accuracy of always giving that answer.",
+            chart=Chart(
+                "intervals", "question", ("share",), "How often people gave their most frequent answer", "share"
+            ),
         )
     ]

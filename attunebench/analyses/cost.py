@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from attunebench.analyses.account import Account, reader
-from attunebench.analyses.base import Subject, by_value, models_of
+from attunebench.analyses.base import Subject, by_value, levels, models_of
 from attunebench.analyses.sampling import Sampling, cells_of, estimate_rates, mean_over_models
 from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, column, counts, table, words
-from attunebench.analyses.verdicts import correlation_sentence, counted, intervals_text, sample_text
+from attunebench.analyses.verdicts import correlation_sentence, counted, sample_text
 from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.correlation import rank_correlations
@@ -68,8 +68,11 @@ def _money(study: ScoreTable, cost: Floats, sampling: Sampling) -> Table:
         column("per_point", per_point, "", "usd", "Cost over Composite, where both are known.", better=False, digits=5),
         order=by_value(means[0], higher_is_better=False),
         caption=f"{sample_text(study)}; cheapest first. “{FRONTIER}”: no other model is both as cheap and as "
-        f"good, by the means and without a test. {intervals_text(settings)}.",
-        chart=Chart("scatter", "model", ("cost", "composite"), "Composite and cost", "US dollars per conversation"),
+        f"good, by the means and without a test.",
+        chart=Chart(
+            *("scatter", "model", ("cost", "composite"), "Composite and cost", "US dollars per conversation"),
+            lines=levels(study, "composite"),
+        ),
     )
 
 
@@ -92,7 +95,10 @@ def _usage(study: ScoreTable, usage: dict[str, Floats], sampling: Sampling) -> T
         words("model", study.labels),
         *([column("seconds", seconds, unit="seconds", meaning="Per conversation.", better=False)] if seconds else []),
         *(column(kind, found, _TOKENS[kind], "count", "Per conversation.", digits=0) for kind, found in cells.items()),
-        caption=f"Means over the conversations whose result records it. {intervals_text(sampling.settings)}.",
+        caption="Means over the conversations whose result records it.",
+        chart=Chart(
+            "intervals", "model", ("seconds", "prompt_tokens", "completion_tokens"), "Time and tokens per conversation"
+        ),
     )
 
 

@@ -60,7 +60,9 @@ def analyse(subject: Subject) -> Analysis:
         caption=f"{sample_text(study)}; each pair over its shared conversations. "
         f"{correction_text(settings, 'the pairs of a metric')}. Counts have no interval, because pairs that share a "
         f"model are dependent. “Detectable” is the difference that a test finds with {100 * settings.power:g} % power.",
-        chart=Chart("bars", "metric", ("share",), "Pairs of models that differ significantly", "share of pairs"),
+        chart=Chart(
+            "bars", "metric", ("share",), "Pairs of models that differ significantly", "share of pairs", first=25
+        ),
     )
     return Analysis(
         tables=(shown,),

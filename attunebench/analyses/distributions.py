@@ -68,8 +68,11 @@ def _spread(view: View, metric_id: str, values: Floats) -> Table:
         column("mean", means, "", unit, "Mean over conversations.", better=better, digits=digits),
         *base.spread_columns(values.T, unit, digits),
         order=base.best_first(means, higher_is_better=better),
-        caption=f"{view.sample}. Means have {view.how()}",
-        chart=Chart("intervals", "model", ("mean",), f"{label} over conversations", unit),
+        caption=f"{view.sample}.",
+        chart=Chart(
+            *("boxes", "model", (*base.QUANTILES, "mean"), f"{label} over conversations", unit),
+            lines=base.levels(view.study, metric_id),
+        ),
     )
 
 
@@ -88,9 +91,9 @@ def _sources(view: View, components: Mapping[str, VarianceComponents]) -> Table:
         column("conversation", conversation, "", "share", "Share of the variance between conversations."),
         column("model", model, "", "share", "Share of the variance between models."),
         column("rest", rest, "", "share", "Residual: interaction of the two, and chance."),
-        caption=f"{view.sample}. Crossed random effects, method of moments; “at 0”: the estimate was below 0. Shares, "
-        f"for these models, have {view.how()}",
-        chart=Chart("bars", "metric", ("conversation", "model", "rest"), "Sources of variance", "share"),
+        caption=f"{view.sample}. Crossed random effects, method of moments; “at 0”: the estimate was below 0. Shares "
+        "hold for these models.",
+        chart=Chart("bars", "metric", ("conversation", "model", "rest"), "Sources of variance", "share", lead=True),
     )
 
 
@@ -113,7 +116,11 @@ def _difficulty(view: View) -> Table:
         counts("n", [one.n for one in found], "conversations"),
         column("rho", cells, "ρ with Composite", "number", "Spearman's ρ of means over models.", digits=2),
         caption="Spearman's ρ over conversations between the models' mean Composite and their mean on a metric; the "
-        f"metrics are parts of the Composite, so some correlation is built in. {view.sample}. {view.how()}",
+        f"metrics are parts of the Composite, so some correlation is built in. {view.sample}.",
+        chart=Chart(
+            *("intervals", "metric", ("rho",), "Correlation with the Composite over conversations", "Spearman's ρ"),
+            lines=base.NO_CORRELATION,
+        ),
     )
 
 

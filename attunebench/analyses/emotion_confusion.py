@@ -70,8 +70,8 @@ def _items(view: View, pairs: TagPairs) -> tuple[Table, list[Cell]]:
         column("invented", invented, "", "share", "Share of predicted tags without a match.", better=False),
         column("f1", f1, "F1", "share", "2 × found / (felt + predicted).", better=True),
         order=best_first(f1),
-        caption=f"{view.turns_sample}; tags summed over models, without unanswered turns. {view.how()}",
-        chart=Chart("bars", "item", ("recall", "taken", "missed"), "Outcomes of felt tags", "share of felt tags"),
+        caption=f"{view.turns_sample}; tags summed over models, without unanswered turns.",
+        chart=Chart("intervals", "item", ("recall", "taken", "missed"), "Outcomes of felt tags", "share of felt tags"),
     )
     return made, f1
 
@@ -144,8 +144,15 @@ def _substitutions(view: View, pairs: TagPairs) -> tuple[list[Table], list[tuple
         column("share", shares, "of felt tags", "share", "Share of the felt tags with this match.", better=False),
         column("excess", tested, "beyond chance", "share", "Share minus the share expected by chance."),
         caption=f"{view.turns_sample}; most frequent first. Chance: the predicted emotions that were not felt, "
-        f"assigned to turns at random and matched again. {view.how()} p by sign-flip permutation, corrected "
+        f"assigned to turns at random and matched again. p by sign-flip permutation, corrected "
         f"({CORRECTIONS[plain_correction(settings)]}) over {counted(int((~np.isnan(p)).sum()), 'pair')}.",
+        chart=Chart(
+            *("bars", "predicted", ("share", "excess"), "Emotions felt and what models predicted instead"),
+            axis="share of felt tags",
+            lines={"chance": {"excess": 0.0}},
+            first=15,
+            lead=True,
+        ),
     )
     return [made], [(" → ".join(pair), cell) for pair, cell in zip(names, tested, strict=True)]
 
@@ -160,7 +167,7 @@ def _by_model(view: View, pairs: TagPairs) -> tuple[Table, Table]:
         "F1 by emotion and model",
         words("item", PANAS_ITEMS),
         *view.columns(cells, "F1 of the emotion."),
-        caption=f"{view.turns_sample}; n counts conversations in which the emotion was felt or predicted. {view.how()}",
+        caption=f"{view.turns_sample}; n counts conversations in which the emotion was felt or predicted.",
         chart=view.heatmap("item", "F1 by emotion and model", "F1"),
     ), table(
         "by-model",
@@ -182,7 +189,7 @@ def _by_model(view: View, pairs: TagPairs) -> tuple[Table, Table]:
             better=True,
         ),
         order=np.flatnonzero((felt + predicted).any(axis=0)).tolist(),
-        caption=f"{view.turns_sample}; the n of a rate counts conversations with such a tag. {view.how()}",
+        caption=f"{view.turns_sample}; the n of a rate counts conversations with such a tag.",
     )
 
 
@@ -206,6 +213,6 @@ def _of_models(view: View, pairs: TagPairs) -> list[Table]:
             view.totals("tags", matched, "Tags with this match."),
             column("share", view.rates(matched, pairs.felt[:, i, m], drills), "of felt tags", "share", better=False),
             caption=f"{view.turns_sample}; pairs that occur in at least two conversations. Counts of single models are "
-            f"small, so compare them with the table over all models. {view.how()}",
+            f"small, so compare them with the table over all models.",
         )
     ]

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from attunebench.analyses import within
-from attunebench.analyses.base import Subject, digits_of, label_of, metric_column, metrics_of, unit_of
+from attunebench.analyses.base import NO_DIFFERENCE, Subject, digits_of, label_of, metric_column, metrics_of, unit_of
 from attunebench.analyses.sampling import CORRECTIONS, beyond_reach, plain_correction, with_correction
 from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, known, table, words
-from attunebench.analyses.verdicts import intervals_text, reach_text
+from attunebench.analyses.verdicts import reach_text
 from attunebench.analyses.within import View
 from attunebench.conversations.groups import GROUPS
 from attunebench.scores import GroundTruthEntry
@@ -160,11 +160,14 @@ class _Contrasts:
             title=f"{title}, all models",
             caption=f"{self.view.sample}. The rest: all other conversations for which the attribute is known. "
             f"{self._how(slice(0, 1))}",
-            chart=Chart("intervals", "subgroup", ("difference",), title, axis),
+            chart=Chart(
+                *("intervals", "subgroup", ("difference",), title, axis, NO_DIFFERENCE), sort="difference", first=25
+            ),
         )
 
     def by_model(self) -> Table:
         """A row for each subgroup that is large enough for a claim and each model."""
+        value, title = ("others", "Beyond the other models") if self.view.width > 1 else ("difference", "Difference")
         models, width = range(1, 1 + self.view.width), self.view.width
         places = [(p, i) for p, row in enumerate(self.cells) if not all(row[j].small for j in models) for i in models]
         beyond = [self.cells[p, width + i] if width > 1 else Cell(None) for p, i in places]
@@ -175,7 +178,14 @@ class _Contrasts:
             self.unit,
             "Difference minus the mean difference of the other models.",
         )
-        return self._table(places, words("model", [self.view.labels[i - 1] for _, i in places]), others)
+        chart = Chart(
+            *("intervals", "subgroup", (value,), f"{title}, {self.label} by subgroup", "difference from the rest"),
+            lines=NO_DIFFERENCE,
+            across="model",
+            first=25,
+        )
+        made = self._table(places, words("model", [self.view.labels[i - 1] for _, i in places]), others)
+        return replace(made, chart=chart)
 
     def _table(self, places: list[tuple[int, int]], *of_models: Any) -> Table:
         """Who, how many, the mean inside, and the difference from the rest, of (subgroup, column); that of models."""
@@ -207,7 +217,7 @@ class _Contrasts:
     def _how(self, family: slice) -> str:
         correction = CORRECTIONS[plain_correction(self.view.settings)]
         tests = sum(cell.p is not None for cell in self.cells[:, family].flat)
-        return f"{intervals_text(self.view.settings)}; permutation p, corrected ({correction}) over {tests} tests."
+        return f"Permutation p, corrected ({correction}) over {tests} tests."
 
     def sentence(self) -> str:
         """The differences that are significant, over all models and of single ones beyond the others."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attunebench.analyses.base import Subject, defined_metrics, models_of
+from attunebench.analyses.base import Subject, defined_metrics, levels_of, models_of
 from attunebench.analyses.table import Analysis, Cell, Chart, Filled, Missing, column, counts, ranks, table, words
 from attunebench.analyses.verdicts import comparability, counted, listed
 from attunebench.comparison.ranking import Ranking, tiers_of
@@ -29,7 +29,10 @@ def analyse(subject: Subject) -> Analysis:
         order=turn.order,
         caption=f"{turn.caption(settings)} A tier contains its best model and all models that do not differ "
         "significantly from it.",
-        chart=Chart("scatter", "model", ("turn", "wide"), "Turn by turn against conversation-wide", "share"),
+        chart=Chart(
+            *("intervals", "model", ("turn", "wide"), "Turn-by-turn and conversation-wide averages", "share"),
+            lines=levels_of(study, {"turn": TURN, "wide": WIDE}),
+        ),
     )
     return Analysis(
         tables=(shown,),

@@ -95,10 +95,14 @@ def _by_person(
         column("average", average, "average model", meaning="Mean over the models of a conversation.", better=True),
         column("minus_average", minus_average, "person − average", meaning="Paired difference from the average model."),
         caption=f"{verdicts.sample_text(persons)}, {verdicts.counted(len(models.groups), 'model')}. “{RETEST}”: the "
-        f"person labelled their own conversation again. {verdicts.intervals_text(settings)}; p by sign-flip "
+        f"person labelled their own conversation again. p by sign-flip "
         f"permutation, corrected ({CORRECTIONS[plain_correction(settings)]}) over the {2 * width} differences of a "
         "metric.",
-        chart=Chart("dumbbells", "annotator", ("person", "best"), "People and the best model", "score"),
+        chart=Chart(
+            *("dumbbells", "annotator", ("person", "best", "average"), "People and models", "mean"),
+            across="metric",
+            roles={"average": "reference"},
+        ),
     )
     if not models.groups:
         return made, "No model has scores on these conversations."

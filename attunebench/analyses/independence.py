@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attunebench.analyses import base, sampling, verdicts
-from attunebench.analyses.base import Settings, Subject
+from attunebench.analyses.base import NO_CORRELATION, Settings, Subject
 from attunebench.analyses.sampling import cells_of
 from attunebench.analyses.table import Analysis, Cell, Chart, Filled, Missing, Table, column, counts, table, words
 from attunebench.analyses.within import View
@@ -177,15 +177,18 @@ def _pair_columns(parts: Iterable[Correlated], settings: Settings) -> tuple[Fill
 def _doubt(settings: Settings, *, tested: bool = True) -> str:
     method = sampling.CORRECTIONS[sampling.plain_correction(settings)]
     tests = f" p by permuting models, corrected ({method}) over the pairs of the table or subgroup." if tested else ""
-    return (
-        f"{verdicts.intervals_text(settings)} and of models; no interval for fewer than {FEWEST_MODELS} models.{tests}"
-    )
+    return f"Intervals resample models too; fewer than {FEWEST_MODELS} models have none.{tests}"
 
 
 def _capability_table(whole: Correlated) -> Table:
     settings, sides = whole.view.settings, list(zip(*whole.pairs, strict=True))
     rho, verdict, corrected = _pair_columns([whole], settings)
     first, second = ([whole.reliability[name] for name in side] for side in sides)
+    limits = {
+        **NO_CORRELATION,
+        f"−{settings.threshold:g}": -settings.threshold,
+        f"{settings.threshold:g}": settings.threshold,
+    }
     return table(
         "capabilities",
         "Correlations between capabilities",
@@ -202,6 +205,7 @@ def _capability_table(whole: Correlated) -> Table:
         caption=f"{whole.view.sample}. recognition = mean of Emotion F1 and VA, behaviour = Binary OM, preference = "
         f"Pairwise ({_BESIDE} = Binary HP, shown for comparison), quality = draft judge. Threshold "
         f"{settings.threshold:g}, fixed in advance. {_doubt(settings)}",
+        chart=Chart("intervals", "b", ("rho",), "Rank correlations between skills", "Spearman's ρ over models", limits),
     )
 
 
@@ -219,7 +223,7 @@ def _matrix(metrics: Correlated) -> Table:
             for i, b in zip(ids, names, strict=True)
         ),
         caption=f"{metrics.view.sample}. {_doubt(metrics.view.settings, tested=False)}",
-        chart=Chart("matrix", "metric", ids, "Rank correlations over models", "Spearman's ρ"),
+        chart=Chart("matrix", "metric", ids, "Rank correlations over models", "Spearman's ρ", NO_CORRELATION),
     )
 
 
@@ -269,6 +273,11 @@ def _subgroups(study: ScoreTable, settings: Settings) -> Table:
         *_pair_columns(parts.values(), settings),
         caption="Diagnoses are self-reported; a conversation can be in several groups. Topics with at least "
         f"{settings.small} conversations. {_doubt(settings)}",
+        chart=Chart(
+            *("intervals", "subgroup", ("rho",), "Correlations within subgroups", "Spearman's ρ over models"),
+            lines=NO_CORRELATION,
+            across="pair",
+        ),
     )
 
 
@@ -285,8 +294,8 @@ def _shows(whole: Correlated) -> str:
     reliable = {name: half.reliability for name, half in whole.halves.items() if name != _BESIDE}
     least = min(reliable, key=lambda name: np.nan_to_num(reliable[name], nan=np.inf))
     return verdicts.sentences(
-        f"{len(independent)} of {verdicts.counted(len(pairs), 'pair')} of capabilities are independent by the whole "
-        f"interval, and {len(related)} are related ({len(study.groups)} models, |ρ| < {settings.threshold:g}).",
+        f"Of {verdicts.counted(len(pairs), 'pair')} of skills, {len(independent)} are independent (the whole interval "
+        f"within ±{settings.threshold:g}) and {len(related)} are related, over {len(study.groups)} models.",
         "" if whole.decidable else f"So few models cannot give a corrected p of at most {settings.alpha:g}.",
         f"Related: {verdicts.listed(related)}." if related else "",
         f"Independent: {verdicts.listed(independent)}." if independent else "",

@@ -17,7 +17,7 @@ from attunebench.analyses import base
 from attunebench.analyses.base import Settings, Subject, better, label_of, value_of
 from attunebench.analyses.sampling import Sampling
 from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, cell_of, column, counts, table, words
-from attunebench.analyses.verdicts import correlation_sentence, counted, intervals_text, sample_text, with_interval
+from attunebench.analyses.verdicts import correlation_sentence, counted, sample_text, with_interval
 from attunebench.analyses.within import column_means
 from attunebench.constants import PANAS_ITEMS, Q2_OPTIONS, Q3_OPTIONS
 from attunebench.scores import GroundTruthEntry
@@ -99,7 +99,7 @@ def _rankings(own: str, of: _Set, metric_id: str, settings: Settings) -> Table:
         base.metric_column(metric_id, cells[1], id="other", label=of.name),
         column("other_rank", competition_ranks(means[1]), f"rank, {of.name}", "rank", "By the mean.", better=False),
         order=base.by_value(means[0]),
-        caption=f"{sample_text(of.first)}, in both sets. {intervals_text(settings)}.",
+        caption=f"{sample_text(of.first)}, in both sets.",
         chart=Chart("dumbbells", "model", ("first", "other"), label_of(metric_id), "score"),
     )
 
@@ -133,8 +133,12 @@ def _correlations(sets: Sequence[_Set], metrics: Sequence[str], settings: Settin
         column("kendall", label="Kendall τ", meaning="Kendall's τ-b between the models' means.", better=True, digits=2),
         words("best", label="same best", meaning="Whether the same model has the highest mean."),
         rows=rows,
-        caption=f"{intervals_text(settings)} and of models, because resampling conversations alone gives intervals "
+        caption="Intervals resample models too, because resampling conversations alone gives intervals "
         f"that are too narrow where models are close. Fewer than {FEWEST_MODELS} models have no interval.",
+        chart=Chart(
+            *("intervals", "metric", ("spearman", "kendall"), "Rankings under both sets of labels", "correlation"),
+            lines=base.NO_CORRELATION,
+        ),
     )
     return [made] if rows else [], shows
 
@@ -194,7 +198,10 @@ def _agreement(sets: Sequence[_Set], settings: Settings) -> tuple[list[Table], l
         rows=rows,
         caption="Labels of the conversations in both sets; κ, AC1 and α are corrected for chance. Emotion tags count "
         "as twenty yes/no labels per turn, most of them no. For points, κ has quadratic weights and α is the interval "
-        f"version. {intervals_text(settings)}, at most {_DRAWS:,} here.",
+        f"version. At most {_DRAWS:,} resamples.",
+        chart=Chart(
+            "intervals", "kind", ("percent", "alpha"), "Agreement of the labels", lines={"chance": {"alpha": 0.0}}
+        ),
     )
     usable = [(kind, alpha) for _, kind, *_, alpha in rows if not alpha.small and alpha.value is not None]
     usable.sort(key=lambda one: -value_of(one[1]))

@@ -75,7 +75,7 @@ def _leaders(study: ScoreTable, rankings: Mapping[str, Ranking], marks: Marks, s
         column("last_mean", (), "its mean", meaning="Mean of the last model."),
         rows=rows,
         caption=f"{verdicts.sample_text(study)}; each pair over its shared conversations. "
-        f"{verdicts.tested_text(settings, 'all pairs of a metric')}.",
+        f"{verdicts.correction_text(settings, 'all pairs of a metric')}.",
     )
 
 
@@ -92,7 +92,7 @@ def _means(study: ScoreTable, metrics: Sequence[str], marks: Marks, settings: Se
         *(base.metric_column(metric_id, cells) for metric_id, cells in means.items()),
         order=order,
         caption=f"{verdicts.sample_text(study)}; each mean over the model's own conversations. “{BEST}” and “{LOWEST}” "
-        f"mark a model that differs significantly from all others. {verdicts.intervals_text(settings)}.",
+        f"mark a model that differs significantly from all others.",
         chart=Chart("heatmap", "model", tuple(means), "Means by model and metric", "mean"),
     )
 

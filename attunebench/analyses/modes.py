@@ -36,6 +36,8 @@ from attunebench.statistics.ranks import competition_ranks
 
 METRICS = ("composite", *base.CANONICAL, "kendall_tau", "draft_judge", "draft_binary_alignment")
 RANKED = ("composite", "pairwise_accuracy")
+_DRAWN = ("composite", "emotion_va", "binary_hp_accuracy", "pairwise_accuracy")
+"""Metrics whose differences are drawn."""
 _SHIFT = 2
 """A model that moves so many ranks is named."""
 
@@ -51,7 +53,7 @@ def analyse(subject: Subject) -> Analysis:
         ranked = [metric_id for metric_id in RANKED if metric_id in cells]
         columns = {m: _rank_columns(first, other, m, settings, len(ranked)) for m in ranked}
         tables.append(_difference_table(first, other, cells, settings))
-        tables += [_rank_table(first, other, columns, settings)] if ranked and len(first.groups) > 1 else []
+        tables += [_rank_table(first, other, columns)] if ranked and len(first.groups) > 1 else []
         shows.append(_shows(first, other, cells, {m: filled[-1].cells for m, filled in columns.items()}, settings))
         least = np.full(len(cells) * len(first.groups), Sampling.of(first, settings).least)
         beyond += verdicts.reach_text(least, settings)
@@ -116,8 +118,8 @@ def _difference_table(
         counts("n", both, "conversations", "Conversations scored in both modes."),
         *(base.metric_column(metric_id, column_cells, difference=True) for metric_id, column_cells in cells.items()),
         caption=f"Paired over the conversations in both modes: {verdicts.sample_text(first)}; Composite in points out "
-        f"of 100. {verdicts.tested_text(settings, f'all {len(cells) * len(both)} differences')}.",
-        chart=Chart("heatmap", "model", tuple(cells), " − ".join(modes), "difference"),
+        f"of 100. {verdicts.correction_text(settings, f'all {len(cells) * len(both)} differences')}.",
+        chart=Chart("intervals", "model", _DRAWN, " − ".join(modes), "difference", base.NO_DIFFERENCE),
     )
 
 
@@ -151,7 +153,7 @@ def _rank_columns(
     ]
 
 
-def _rank_table(first: ScoreTable, other: ScoreTable, columns: Mapping[str, list[Filled]], settings: Settings) -> Table:
+def _rank_table(first: ScoreTable, other: ScoreTable, columns: Mapping[str, list[Filled]]) -> Table:
     title, lead = f"Ranks under {first.modes[0]} and {other.modes[0]}", next(iter(columns))
     return table(
         f"{other.modes[0]}_ranks",
@@ -159,7 +161,7 @@ def _rank_table(first: ScoreTable, other: ScoreTable, columns: Mapping[str, list
         words("model", first.labels),
         *(one for filled in columns.values() for one in filled),
         caption="Over the conversations that every model has in both modes; equal means share the better rank. "
-        f"{verdicts.intervals_text(settings)}; they show how much ranks vary, not whether modes differ. p of a shift "
+        "Intervals show how much ranks vary, not whether modes differ. p of a shift "
         "is by exchanging the modes of conversations, corrected over all models and both rankings.",
         chart=Chart("dumbbells", "model", (f"{lead}_before", f"{lead}_after"), title, "rank"),
     )

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from attunebench.analyses import within
-from attunebench.analyses.base import Subject, label_of
+from attunebench.analyses.base import NO_CORRELATION, NO_DIFFERENCE, ROLES, Subject, label_of
 from attunebench.analyses.sampling import defined_mean, mean_over_models, ratio
 from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, column, counts, numbers_of, table, words
 from attunebench.analyses.verdicts import range_text, sentences
@@ -80,8 +80,11 @@ def _paths(view: View, felt: Floats, read: Floats) -> list[Table]:
                     for third, of in cells.items()
                 ),
                 caption=f"{view.turns_sample}; conversations of three or more turns. Summed intensity of {name} tags "
-                f"per turn, 0 where there is none. {view.how()}",
-                chart=Chart("lines", "who", within.THIRDS, f"{name.capitalize()} affect", "summed intensity per turn"),
+                f"per turn, 0 where there is none.",
+                chart=Chart(
+                    *("lines", "who", within.THIRDS, f"{name.capitalize()} affect", "summed intensity per turn"),
+                    roles=ROLES,
+                ),
             )
         )
     return tables
@@ -113,9 +116,11 @@ def _following(view: View, felt: Floats, read: Floats) -> tuple[Table, list[str]
             for i, side in enumerate(_SIDES)
         ),
         *(column(f"bias_{side}", biases[i], f"bias, {side}", meaning=bias, digits=2) for i, side in enumerate(_SIDES)),
-        caption=f"{view.turns_sample}. Undefined where one side never changes. {view.how()}",
+        caption=f"{view.turns_sample}. Undefined where one side never changes.",
         chart=Chart(
-            "intervals", "model", ("r_positive", "r_negative"), "Predicted and felt changes of affect", "correlation"
+            *("intervals", "model", ("r_positive", "r_negative"), "Predicted and felt changes of affect"),
+            axis="correlation over turns",
+            lines=NO_CORRELATION,
         ),
     )
     return made, shows
@@ -198,6 +203,13 @@ def _recovery(view: View) -> tuple[list[Table], str]:
         caption="A turn is misread if Emotion F1 is 0, and a hit otherwise. Turns are compared within conversations, "
         "with a correction for the bias of short sequences. “Beyond the other models” controls for turns that are hard "
         f"for all. {view.how('outcome', of_all)} Single models: corrected over all {len(each[0])} cells of a column.",
+        chart=Chart(
+            *("intervals", "model", ("difference",), "The turn after a misread minus the turn after a hit"),
+            axis="difference",
+            lines=NO_DIFFERENCE,
+            roles=ROLES,
+            across="outcome",
+        ),
     )
     return [made], view.claims(map(label_of, outcomes), of_all, "between the turn after a misread and after a hit")
 

@@ -111,7 +111,7 @@ def _items(view: View, pre: Floats, post: Floats, error: Floats, bias: Floats, d
         column("likely", np.maximum(share, 1 - share), "more frequent direction", "share"),
         order=best_first(errors),
         caption=f"{view.sample}; points of the scale from 1 to 7, largest error first. {view.how('item', against)}",
-        chart=Chart("intervals", "item", ("error", "unmoved"), "Error by PANAS item", "mean absolute error (points)"),
+        chart=Chart("dumbbells", "item", ("error", "unmoved"), "Error by PANAS item", "mean absolute error (points)"),
     )
     return made, sentences(
         f"Mean errors are {range_text(zip(PANAS_ITEMS, errors, strict=True), 2)} points.",

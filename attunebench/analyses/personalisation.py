@@ -27,6 +27,8 @@ _BLOCKS: dict[Block, tuple[str, Mapping[str, str]]] = {
     "binary_om": ("what the reply did", BINARY_QUESTION_TEXT),
     "binary_hp": ("what the person wanted", BINARY_HP_QUESTION_TEXT),
 }
+_DRAWN = ("composite", "emotion_va", "binary_hp_accuracy", "pairwise_accuracy")
+"""Metrics whose gains are drawn."""
 _RARE = 0.05
 """A question is informative where the rarer answer has at least this share."""
 
@@ -85,7 +87,7 @@ def _gain_table(view: View, gains: Mapping[str, list[Cell]], base: str) -> Table
         order=best_first(first),
         caption=f"Model minus {base.lower()}, paired. {view.sample}; Composite in points out of 100. "
         f"{view.how('gain', [cell for of in gains.values() for cell in of])}",
-        chart=Chart("heatmap", "model", tuple(gains), title, "difference"),
+        chart=Chart("intervals", "model", _DRAWN, title, "model minus base rate", {"base rate": 0.0}),
     )
 
 
@@ -111,7 +113,8 @@ def _skill_table(view: View, values: Mapping[str, Floats], base: ReferenceValues
         column("average", averages, "skill, average", meaning="Skill of the mean over models.", better=True),
         column("best", bests, "skill, best", meaning="Skill of the best model, chosen afterwards.", better=True),
         words("who", who, "which"),
-        caption=f"(score − base rate)/(ceiling − base rate). {view.sample}. {view.how()}",
+        caption=f"(score − base rate)/(ceiling − base rate). {view.sample}.",
+        chart=Chart("intervals", "metric", ("average", "best"), "Skill", "share of the room", {"base rate": 0.0}),
     )
 
 
@@ -149,6 +152,12 @@ def _questions(view: View, block: Block) -> list[Table]:
             caption=f"Questions whose rarer answer has at least {100 * _RARE:g} %; {view.sample}. The base rate gives "
             "the more frequent answer of the other conversations and scores one half if they are even or a single one "
             f"decides. {view.how('question', gains)}",
+            chart=Chart(
+                *("intervals", "text", ("gain",), f"Gain by question: {about}", "models minus base rate"),
+                lines={"base rate": 0.0},
+                sort="gain",
+                first=20,
+            ),
         )
     ]
 
@@ -172,9 +181,11 @@ def _shows(view: View, named: Mapping[str, list[Cell]]) -> str:
     found = {name: verdicts.sides(cells, view.settings) for name, cells in named.items()}
     if not any(usable for *_, usable in found.values()):
         return f"Too few {view.settings.units} for a claim on gains over the base rate."
-    apart = [f"{name}: {up} above, {down} below of {of}" for name, (up, down, of) in found.items() if up or down]
-    alike = [name for name, (up, down, _) in found.items() if not up and not down]
+    (first, (over, under, of)), *others = found.items()
+    apart = [f"{name}: {up} above, {down} below of {of}" for name, (up, down, of) in others if up or down]
+    alike = [name for name, (up, down, _) in others if not up and not down]
     return verdicts.sentences(
-        f"Significant differences from the base rate: {'; '.join(apart)}." if apart else "",
+        f"On {first}, {over} of {of} models are significantly above the base rate and {under} below.",
+        f"{'; '.join(apart)}." if apart else "",
         f"No significant difference on {verdicts.listed(alike, most=12)}." if alike else "",
     )

@@ -111,5 +111,10 @@ def _parts(view: View, right: tuple[Floats, Floats], truths: tuple[Floats, Float
         order=best_first(pooled),
         caption=f"{view.sample}; share of correct answers per conversation on the {by}, OM − HP. "
         f"{view.how(by, pooled, within.PLURALS[by])} Single models: corrected over all {len(each)} cells.",
-        chart=Chart("dumbbells", by, ("om", "hp"), f"Perspective gap by {by}", "accuracy (0–1)"),
+        chart=Chart(
+            *("dumbbells", "asks" if by == "question" else by, ("om", "hp"), f"Perspective gap by {by}"),
+            axis="accuracy of all models",
+            sort="gap",
+            first=20,
+        ),
     )

@@ -19,6 +19,9 @@ from attunebench.analyses.within import View
 from attunebench.scores.table import TRUTH_OF_BLOCK, Block
 from attunebench.statistics.bootstrap import Floats
 
+_DRAWN = 15
+"""Questions in the heat map of accuracy: those farthest from the more frequent answer."""
+
 
 def analyse(subject: Subject) -> Analysis:
     """A table of accuracy and one of MCC, models × questions and models × categories, for each side."""
@@ -67,7 +70,13 @@ def _tables(view: View, block: Block, side: str, right: Floats, by: within.By) -
         *view.columns([cell for row in zip(*of_models, strict=True) for cell in row], f"{side}, accuracy."),
         order=order,
         caption=f"{pooled} {view.how(by, over, plural)}",
-        chart=view.heatmap(by, f"{side}: accuracy by {by}", "accuracy"),
+        chart=replace(
+            view.heatmap("asks" if by == "question" else by, f"{side}: accuracy by {by}", "accuracy"),
+            values=("yes", "frequent", "all", *(f"model_{label}" for label in view.labels)),
+            roles={"yes": "reference", "frequent": "reference", "all": "all models"},
+            sort="over",
+            first=_DRAWN,
+        ),
     )
     correlation = table(
         f"{block}-{plural}-mcc",
@@ -75,8 +84,8 @@ def _tables(view: View, block: Block, side: str, right: Floats, by: within.By) -
         *front,
         *view.columns(mcc, f"{side}, MCC."),
         order=order,
-        caption=f"{pooled} {view.how()}",
-        chart=view.heatmap(by, f"{side}: MCC by {by}", "MCC"),
+        caption=pooled,
+        chart=replace(view.heatmap(by, f"{side}: MCC by {by}", "MCC"), lines={"chance": 0.0}),
     )
     usable = [i for i in order if not over_models[i].small]
     span = range_text((names[i], over_models[i]) for i in usable)

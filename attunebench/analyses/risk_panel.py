@@ -127,6 +127,12 @@ def _binary(view: View, questions: Sequence[_Question]) -> tuple[Table, Table]:
         column("accuracy", right, "", "share", better=True),
         caption=f"{view.turns_sample}; unanswered counts as wrong. n counts conversations with such a label. "
         f"{intervals}",
+        chart=Chart(
+            *("heatmap", "side", ("sensitivity",), "Share of people's yes answers that a model predicts"),
+            axis="sensitivity",
+            lines={"half": 0.5},
+            across="model",
+        ),
     )
 
 
@@ -175,7 +181,7 @@ def _pairwise(view: View) -> tuple[list[Table], list[str]]:
         counts("comparisons", [*(round(float(n)) for n in below.sum(axis=0)), len(comparisons)]),
         column("accuracy", [*cells, frequent], "", "share", "Share of comparisons.", better=True),
         caption="Only turns for which people chose this question. The last row always picks the variant that people "
-        f"prefer more often; it is computed on the same comparisons and therefore slightly optimistic. {view.how()}",
+        "prefer more often; it is computed on the same comparisons and therefore slightly optimistic.",
         chart=Chart("intervals", "model", ("accuracy",), "Choice under risk (PW12)", "accuracy", {"chance": 0.5}),
     )
     usable = [cell for cell in cells if not cell.small and cell.low is not None]

@@ -13,7 +13,7 @@ from attunebench.analyses import base
 from attunebench.analyses.base import Settings, Subject, value_of
 from attunebench.analyses.sampling import Sampling
 from attunebench.analyses.table import Analysis, Cell, Chart, Missing, column, ranks, table, words
-from attunebench.analyses.verdicts import counted, intervals_text, number, range_text, sample_text
+from attunebench.analyses.verdicts import counted, number, range_text, sample_text
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores.table import ScoreTable
 from attunebench.statistics.ranks import competition_ranks
@@ -54,8 +54,8 @@ def analyse(subject: Subject) -> Analysis:
         ranks("rank", rank, "", "Among these models, by our rules."),
         ranks("rank_released", other_rank, "rank, released", "Among these models, by the released rules."),
         column("rank_change", shift, meaning="Ranks gained by the released rules; negative: lost.", digits=0),
-        caption=f"Points out of 100. {sample_text(ours)}, scored by both rules. {intervals_text(settings)}; "
-        "differences are paired by conversation.",
+        caption=f"Points out of 100. {sample_text(ours)}, scored by both rules. Differences are paired by "
+        "conversation.",
         chart=Chart("dumbbells", "model", ("ours", "released"), metrics[0], "points of 100", first=len(ours.groups)),
     )
     return Analysis(

@@ -14,8 +14,8 @@ import numpy as np
 from attunebench.analyses import verdicts
 from attunebench.analyses.account import UNSCORED, Account, account_tables, coverage_table, name_text
 from attunebench.analyses.base import Settings, by_value, digits_of, label_of, metric_column, spread_columns, value_of
-from attunebench.analyses.table import Analysis, Cell, Table, column, counts, legend, table, words
-from attunebench.analyses.verdicts import counted, listed, number, with_interval
+from attunebench.analyses.table import Analysis, Cell, Table, column, counts, table, words
+from attunebench.analyses.verdicts import counted, legend, listed, number, with_interval
 from attunebench.comparison.choosing import chosen_groups
 from attunebench.metrics import rates
 from attunebench.metrics.registry import REGISTRY

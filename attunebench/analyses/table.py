@@ -8,27 +8,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 Unit = Literal["text", "count", "share", "points", "number", "p", "rank", "usd", "seconds"]
 """How a number is written: share 0.612, points 61.2 (0–100), p 0.003 or < 0.001; `number` has three digits."""
-ChartKind = Literal["intervals", "bars", "heatmap", "matrix", "lines", "scatter", "dumbbells"]
-Role = Literal["person", "all models"]
-"""What is no model in a chart: the person (a thick neutral line) or all models (dashed grey); labelled at its end."""
+ChartKind = Literal["intervals", "bars", "boxes", "heatmap", "matrix", "lines", "scatter", "dumbbells"]
+Role = Literal["person", "all models", "reference"]
+"""What is no model in a chart: the person (a thick neutral line), all models (dashed grey), what labels alone give."""
+
+_FAR = 4.0
+_IN_ROWS = ("intervals", "bars", "boxes", "dumbbells")
 
 NOT_ESTIMABLE = "not estimable"
 """Mark of a value whose interval cannot be estimated, since every conversation (participant) has the same one."""
 ZERO_INFLATED = "mostly one value"
 """Mark of a mean over values of which nine in ten or more are equal: its interval is too narrow."""
-_MARKS = {
-    NOT_ESTIMABLE: "every conversation (or participant) has the same value, so no interval can be estimated; shares of "
-    "right answers have Wilson's interval instead.",
-    ZERO_INFLATED: "at least nine in ten conversations share one value (mostly 0), so the percentile interval is "
-    "narrower than it should be.",
-}
 
 
 class Missing(Exception):  # noqa: N818
@@ -88,9 +85,14 @@ class Column:
 class Chart:
     """How a table is best drawn: `label` and `values` name columns; `lines` are references (chance): label → value.
 
-    A `heatmap` or `matrix` has a column for each of `values`, `lines` a line for each row over them; `scatter` takes
-    two, `dumbbells` joins two; `intervals` and `bars` draw each of them. `first`: only so many rows are drawn.
-    `roles`: ids of columns or labels of rows that are no model's.
+    A `heatmap` or `matrix` has a column for each of `values`, around a line's value where it has one; `lines` draw each
+    row over them; `scatter` takes two, `dumbbells` join two; `boxes` take lowest, quartiles and highest; `intervals`
+    and `bars` have a panel for each. `across`: a text column whose values stand side by side, as panels or as columns
+    of a heat map. A line's value may differ by column or panel: column id or value of `across` → value.
+
+    `sort`: rows stand best first by this column. `first`: only so many rows are drawn, of sorted ones those farthest
+    from 0. `bands`: rows of one value in this column (a tier) stand on one ground. `roles`: ids of columns or labels of
+    rows that are no model's; rows marked "reference" need none. `lead`: it answers the analysis' question.
     """
 
     kind: ChartKind
@@ -98,9 +100,13 @@ class Chart:
     values: tuple[str, ...]
     title: str = ""
     axis: str = ""
-    lines: Mapping[str, float] = field(default_factory=dict)
+    lines: Mapping[str, float | Mapping[str, float]] = field(default_factory=dict)
     first: int | None = None
     roles: Mapping[str, Role] = field(default_factory=dict)
+    across: str = ""
+    sort: str = ""
+    bands: str = ""
+    lead: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +127,32 @@ class Table:
 
 
 class PlotRow(NamedTuple):
-    """What a row is of, and a cell for each of the plot's columns."""
+    """What a row is of, and a cell for each of the plot's columns. `name` is the label without what stands before it:
+    a model's, where rows are models. `mark` stands beside it."""
 
     label: str
     cells: tuple[Cell, ...]
+    name: str = ""
+    mark: str = ""
+    role: Role | None = None
+    band: str = ""
+
+
+class Scale(NamedTuple):
+    """Values between which a heat map is shaded, and where its two colours part; None: one colour, light to dark."""
+
+    low: float
+    high: float
+    middle: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A chart with its numbers: the page draws it as SVG and `figures` for print."""
+    """A chart with its numbers: the page draws it as SVG and `figures` for print.
+
+    `panels` are plots of some of its columns each, over the same rows, that stand side by side; () where it is one.
+    `roles`: id of a column that is no model's. `more` counts the rows that are in the table alone.
+    """
 
     kind: ChartKind
     title: str
@@ -138,6 +161,8 @@ class Plot:
     rows: tuple[PlotRow, ...]
     lines: Mapping[str, float] = field(default_factory=dict)
     roles: Mapping[str, Role] = field(default_factory=dict)
+    panels: tuple[Plot, ...] = ()
+    more: int = 0
 
     def span(self, more: Iterable[float] = (), *, intervals: bool = True) -> tuple[float, float]:
         """The least and greatest of its values, of their intervals and of `more`; (0, 1) without any."""
@@ -151,23 +176,111 @@ class Plot:
         """Its lines near the values, and those so far off that drawing them would press the values together."""
         low, high = self.span(intervals=intervals)
         reach = high - low or abs(high) or 1.0
-        near = {name: at for name, at in self.lines.items() if low - reach <= at <= high + reach}
+        # Zero is what differences are read against, so it is drawn from farther off.
+        off = {name: max(low - at, at - high) / (reach if at else _FAR * reach) for name, at in self.lines.items()}
+        near = {name: at for name, at in self.lines.items() if off[name] <= 1}
         return near, {name: at for name, at in self.lines.items() if name not in near}
+
+    def scales(self) -> list[Scale | None]:
+        """What colours of a heat map mean, column by column; None for a reference, which has no colour.
+
+        All columns share one scale, unless they are written in different units.
+        """
+        shaded = [one for one in self.columns if self.roles.get(one.id) != "reference"]
+        alike = len({(one.unit, one.digits) for one in shaded}) < 2
+        return [self._scale(shaded if alike else [one]) if one in shaded else None for one in self.columns]
+
+    def _scale(self, columns: Sequence[Column]) -> Scale:
+        chosen = [place for place, one in enumerate(self.columns) if one in columns]
+        rows = tuple(row._replace(cells=tuple(row.cells[place] for place in chosen)) for row in self.rows)
+        low, high = replace(self, rows=rows).span(intervals=False)
+        middle = next(iter(self.lines.values()), 0.0 if low < 0 < high else None)
+        reach = 0.0 if middle is None else max(abs(low - middle), abs(high - middle))
+        return Scale(low, high) if middle is None else Scale(middle - reach, middle + reach, middle)
 
 
 def plot(table: Table, chart: Chart) -> Plot:
     """A chart of the table with its numbers; columns that the table lacks are left out."""
     index = {one.id: place for place, one in enumerate(table.columns)}
     places = [index[name] for name in chart.values if name in index]
-    at = index[chart.label]
-    # Text columns before the label tell more of what a row is.
-    named = [*(place for place in range(at) if table.columns[place].unit == "text"), at]
-    rows = tuple(
-        PlotRow(" · ".join(str(row[place].value) for place in named), tuple(row[place] for place in places))
-        for row in table.rows[: chart.first]
-    )
-    columns = tuple(table.columns[place] for place in places)
-    return Plot(chart.kind, chart.title, chart.axis, columns, rows, chart.lines, chart.roles)
+    columns = values = tuple(table.columns[at] for at in places)
+    rows = [table.rows[at] for at in _order(table, chart, index)]
+    shown = [_plot_row(table, chart, index, row, places) for row in rows]
+    total, width = len(table.rows), len(values) if chart.kind in ("dumbbells", "boxes") else 1
+    if chart.across:
+        keys = [str(row[index[chart.across]].value) for row in rows]
+        shown, total, width = _side_by_side(shown, keys), len({row.label for row in shown}), len(values)
+        columns = tuple(
+            replace(one, id=key, label=key) if width == 1 else one for key in dict.fromkeys(keys) for one in values
+        )
+    shown = shown[: chart.first]
+    whole = Plot(chart.kind, chart.title, chart.axis, columns, tuple(shown), roles=chart.roles, more=total - len(shown))
+    if chart.kind not in _IN_ROWS or len(columns) <= width:
+        return replace(whole, lines=_lines_of(chart, columns[0].id if columns else ""))
+    titles = list(dict.fromkeys(keys)) if chart.across else [one.label for one in columns]
+    panels = []
+    for title, start in zip(titles, range(0, len(columns), width), strict=True):
+        part = slice(start, start + width)
+        cut = tuple(row._replace(cells=row.cells[part]) for row in shown)
+        lines = _lines_of(chart, title if chart.across else columns[start].id)
+        panels.append(replace(whole, title=title, columns=columns[part], rows=cut, lines=lines))
+    return replace(whole, lines=_lines_of(chart), panels=tuple(panels))
+
+
+def _plot_row(
+    table: Table, chart: Chart, index: Mapping[str, int], row: Sequence[Cell], places: Sequence[int]
+) -> PlotRow:
+    """A row of the table with the cells at these places; text columns before the label tell more of what a row is."""
+    at, band = index[chart.label], index.get(chart.bands)
+    named = [
+        place
+        for place, one in enumerate(table.columns[:at])
+        if one.unit == "text"
+        and one.id != chart.across
+        and (len({other[place].value for other in table.rows[: chart.first]}) > 1 or len(table.rows) == 1)
+    ]
+    label, name = " · ".join(str(row[place].value) for place in (*named, at)), str(row[at].value)
+    mark = row[at].mark
+    role = chart.roles.get(name) or ("reference" if mark == "reference" else None)
+    of_band = "" if band is None else str(row[band].value)
+    return PlotRow(label, tuple(row[place] for place in places), name, "" if role else mark, role, of_band)
+
+
+def _order(table: Table, chart: Chart, index: Mapping[str, int]) -> Sequence[int]:
+    """Places of the rows as they are drawn; references stay below."""
+    own, apart = range(len(table.rows) - table.apart), range(len(table.rows) - table.apart, len(table.rows))
+    if not chart.sort:
+        return (*own, *apart)
+    at = index[chart.sort]
+    values = {place: number_of(table.rows[place][at]) for place in own}
+    defined = [place for place, value in values.items() if value is not None]
+    if chart.first and not chart.across:
+        defined.sort(key=lambda place: (table.rows[place][at].small, -abs(values[place] or 0.0)))
+        defined = defined[: chart.first]
+    rising = table.columns[at].higher_is_better is False
+    defined.sort(key=lambda place: (values[place] or 0.0) if rising else -(values[place] or 0.0))
+    return (*defined, *(place for place, value in values.items() if value is None), *apart)
+
+
+def _side_by_side(rows: Sequence[PlotRow], keys: Sequence[str]) -> list[PlotRow]:
+    """A row for each label, with the cells of each key beside each other."""
+    found: dict[str, dict[str, PlotRow]] = {}
+    for key, row in zip(keys, rows, strict=True):
+        found.setdefault(row.label, {})[key] = row
+    gap = (Cell(None),) * len(rows[0].cells) if rows else ()
+    order = list(dict.fromkeys(keys))
+    return [
+        next(iter(of.values()))._replace(
+            cells=tuple(cell for key in order for cell in (of[key].cells if key in of else gap))
+        )
+        for of in found.values()
+    ]
+
+
+def _lines_of(chart: Chart, key: str = "") -> dict[str, float]:
+    """The references of a chart, or of its panel of that key."""
+    found = {name: at.get(key) if isinstance(at, Mapping) else at for name, at in chart.lines.items()}
+    return {name: at for name, at in found.items() if at is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +364,7 @@ def table(
     by_row = zip(*(one.cells for one in filled), strict=True) if rows is None else (map(as_cell, row) for row in rows)
     lines = list(map(tuple, by_row))
     shown = tuple(lines if order is None else [lines[position] for position in order])
-    return Table(id, title, tuple(one.column for one in filled), shown, caption, notes, chart, apart)
+    return Table(id, title, tuple(one.column for one in filled), shown, caption.strip(), notes, chart, apart)
 
 
 def as_cell(value: Any) -> Cell:
@@ -277,9 +390,3 @@ def cell_of(value: float, low: float = np.nan, high: float = np.nan, **rest: Any
 def known(value: float) -> float | None:
     """None for NaN: what arrays call undefined, as cells call it."""
     return None if np.isnan(value) else float(value)
-
-
-def legend(tables: Sequence[Table]) -> tuple[str, ...]:
-    """What the marks of these tables mean, as far as they need a sentence."""
-    marks = {cell.mark for table in tables for row in table.rows for cell in row}
-    return tuple(f"“{mark}”: {meaning}" for mark, meaning in _MARKS.items() if mark in marks)

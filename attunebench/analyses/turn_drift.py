@@ -12,7 +12,16 @@ from typing import NamedTuple
 import numpy as np
 
 from attunebench.analyses import within
-from attunebench.analyses.base import Subject, better, label_of, unit_of, value_of, wanted_metrics
+from attunebench.analyses.base import (
+    NO_DIFFERENCE,
+    Subject,
+    better,
+    label_of,
+    levels,
+    unit_of,
+    value_of,
+    wanted_metrics,
+)
 from attunebench.analyses.sampling import claimed, defined_mean, mean_over_models, ratio
 from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, table, words
 from attunebench.analyses.within import View
@@ -103,7 +112,10 @@ def _by_model(view: View, drift: _Drift) -> Table:
             "same", same, f"early → late, {control}", unit, "The same difference with this control, tested separately."
         ),
         caption=f"{view.sample}; conversations of three or more turns: {turns_of} turns. {how}",
-        chart=Chart("lines", "model", within.THIRDS, f"{label} by third", f"{label} (mean over turns)"),
+        chart=Chart(
+            *("lines", "model", within.THIRDS, f"{label} by third", f"{label} (mean over turns)"),
+            lines=levels(view.study, metric_id),
+        ),
     )
 
 
@@ -139,6 +151,12 @@ def _summary(view: View, drifts: Sequence[_Drift]) -> tuple[Table, str]:
         column("paired", cells, "per conversation", "share", "Later minus earlier, by means per conversation."),
         column("same", same, "same questions", "share", control),
         caption=f"{view.turns_sample}. Thirds are ⌊3(k − 1)/T⌋ for turn k of T ≥ 3. {view.how('transition', cells)}",
+        chart=Chart(
+            *("intervals", "metric", ("paired",), "Later minus earlier third, all models"),
+            axis="difference within conversations",
+            lines=NO_DIFFERENCE,
+            across="step",
+        ),
     )
     return made, view.claims(map(" ".join, zip(labels, steps, strict=True)), cells, "between thirds")
 

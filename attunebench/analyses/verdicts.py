@@ -5,13 +5,13 @@ Numbers in sentences are rounded here and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from attunebench.analyses.base import Settings, value_of, variants_of
 from attunebench.analyses.sampling import CORRECTIONS, beyond_reach, claimed, plain_correction
-from attunebench.analyses.table import Cell
+from attunebench.analyses.table import NOT_ESTIMABLE, ZERO_INFLATED, Cell, Table
 from attunebench.judging import judges_named
 from attunebench.metrics.draft import JUDGED
 from attunebench.scores.compatibility import findings
@@ -22,6 +22,13 @@ from attunebench.text import counted as counted
 from attunebench.text import listed as listed
 from attunebench.text import number as number_text
 from attunebench.text import p_value
+
+_MARKS = {
+    NOT_ESTIMABLE: "every conversation (or participant) has the same value, so no interval can be estimated; shares of "
+    "right answers have Wilson's interval instead.",
+    ZERO_INFLATED: "at least nine in ten conversations share one value (mostly 0), so the percentile interval is "
+    "narrower than it should be.",
+}
 
 # One sentence per kind of test: subject, direction, effect with its interval, corrected p where tested, n
 
@@ -65,7 +72,7 @@ def claims_sentence(
     if not found:
         single = " ".join(filter(None, ("The", noun, of, "is not significant.")))
         return f"None of the {whole} is significant." if len(usable) > 1 else single
-    return f"{len(found)} of {whole} {'is' if len(found) == 1 else 'are'} significant: {listed(found)}."
+    return f"{len(found)} of {whole} {'is' if len(found) == 1 else 'are'} significant: {listed(found, most=4)}."
 
 
 def sides(cells: Iterable[Cell], settings: Settings) -> tuple[int, int, int]:
@@ -155,7 +162,7 @@ def with_interval(cell: Cell, digits: int = 3, *, sign: bool = False) -> str:
 
 
 def intervals_text(settings: Settings) -> str:
-    """How the intervals of a table were made, for its caption."""
+    """How intervals were made: for the note of an analysis, and captions of tables that stand alone."""
     level, resamples = f"{100 * settings.level:g} %", f"{settings.resamples:,} resamples of {settings.units}"
     return f"{level} percentile bootstrap intervals, {resamples}"
 
@@ -171,11 +178,6 @@ def correction_text(settings: Settings, over: str) -> str:
     return f"p by sign-flip permutation, corrected ({CORRECTIONS[settings.correction]}) over {over}"
 
 
-def tested_text(settings: Settings, over: str) -> str:
-    """How intervals and p of a table were made, for its caption."""
-    return f"{intervals_text(settings)}; {correction_text(settings, over)}"
-
-
 def comparability(study: ScoreTable, metric_ids: Iterable[str]) -> tuple[str, ...]:
     """What stands against ranking these groups in these metrics: other labels, prompts, judges, settings, coverage."""
     return tuple(
@@ -187,3 +189,9 @@ def comparability(study: ScoreTable, metric_ids: Iterable[str]) -> tuple[str, ..
 def small_text(settings: Settings) -> str:
     """What marks a cell as small, for notes."""
     return f"No claim is made on fewer than {settings.small} conversations or a single participant."
+
+
+def legend(tables: Sequence[Table]) -> tuple[str, ...]:
+    """What the marks of these tables mean, as far as they need a sentence."""
+    marks = {cell.mark for table in tables for row in table.rows for cell in row}
+    return tuple(f"“{mark}”: {meaning}" for mark, meaning in _MARKS.items() if mark in marks)

@@ -40,6 +40,8 @@ def analyse(subject: Subject) -> Analysis:
     beats = np.array([[claimed(cell, settings) and value_of(cell) > 0.5 for cell in row] for row in against])
     first, pairs = base.best_first(rates)[0], verdicts.counted(size * (size - 1) // 2, "pair")
     shows = f"On {label} one model wins significantly more often in {beats.sum()} of {pairs}."
+    if not beats.any():
+        shows = f"On {label} no model wins significantly more often than another ({pairs})."
     if all(cell.value is None or cell.small for row in against for cell in row):
         shows = f"Too few {settings.units} in common for a claim."
     elif beats[first].any():
@@ -98,7 +100,7 @@ def _tables(
         counts("loses", beats.sum(axis=0), "loses to", "Models that beat it significantly."),
         column("elo", elo, "rating", meaning=rating, better=True, digits=0),
         order=order,
-        caption=f"{verdicts.sample_text(study)}; a tie counts as half. {verdicts.intervals_text(settings)}.",
+        caption=f"{verdicts.sample_text(study)}; a tie counts as half.",
         chart=Chart("intervals", "model", ("rate",), "Win rate against all others", "share won", {"even": 0.5}),
     )
     matrix = table(
@@ -108,7 +110,7 @@ def _tables(
         *(column(*one, "share", "Row's share of wins.", better=True) for one in columns),
         order=order,
         caption="Share of the shared conversations in which the row's model is higher; a tie counts as half. "
-        f"{verdicts.tested_text(settings, pairs)}.",
+        f"{verdicts.correction_text(settings, pairs)}.",
         chart=Chart("matrix", "model", ids, "Win rates", "share won", {"even": 0.5}),
     )
     return overall, matrix

@@ -149,11 +149,11 @@ class View(Sampling):
         return f"{self.sample}, {verdicts.counted(len(self.study.turns), 'turn')}"
 
     def how(self, over: str = "", tests: Iterable[Cell] | None = None, plural: str = "") -> str:
-        """How intervals, and p corrected `over` so many tests, were made; of `tests`, their number is written too."""
+        """How p corrected `over` so many tests was made; of `tests`, their number is written too. "" without tests."""
         if tests is not None:
             number = sum(cell.p is not None for cell in tests)
             over = verdicts.counted(number, over, plural) if number else ""
-        return f"{verdicts.tested_text(self.settings, over) if over else verdicts.intervals_text(self.settings)}."
+        return f"{verdicts.correction_text(self.settings, over)}." if over else ""
 
     def reach(self, tests: int) -> tuple[str, ...]:
         """A warning where no paired test over all conversations can be significant; else nothing."""

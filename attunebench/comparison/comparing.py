@@ -11,8 +11,8 @@ import numpy as np
 from attunebench.analyses.base import Settings, Subject, better, digits_of, label_of, unit_of
 from attunebench.analyses.catalogue import analyse
 from attunebench.analyses.sampling import CORRECTIONS
-from attunebench.analyses.table import Analysis, Cell, Filled, Table, column, counts, legend, ranks, table, words
-from attunebench.analyses.verdicts import counted, intervals_text, judges_note, listed, shared_people_text
+from attunebench.analyses.table import Analysis, Cell, Filled, Table, column, counts, ranks, table, words
+from attunebench.analyses.verdicts import counted, intervals_text, judges_note, legend, listed, shared_people_text
 from attunebench.comparison.choosing import chosen_groups, refuse_too_little
 from attunebench.comparison.leaderboard import leaderboard
 from attunebench.comparison.pairing import reach_warnings
@@ -108,7 +108,7 @@ def _between_models(study: ScoreTable, mode: str, rankings: Sequence[Ranking], s
         cannot="That two models are equal: a pair without a significant difference may still differ by less than was "
         "detectable (the MDE). Nor how models would do with other people, topics or labels than these.",
         tables=(*board.tables, *(_pairs_table(ranking, settings) for ranking in shared)),
-        notes=board.notes,
+        notes=(f"Intervals: {intervals_text(settings)}.", *board.notes),
     )
 
 
@@ -147,7 +147,7 @@ def _pairs_table(ranking: Ranking, settings: Settings) -> Table:
         _in_unit("mde", pairs.mde[at], "MDE", "Minimum detectable effect.", metric_id),
         column("p_above", ranking.stability.p_above[at], "P above", "share", "Over resamples.", digits=2),
         counts("participants", pairs.participants[at], "people", "Participants in these conversations."),
-        caption=f"Ahead − behind over the n shared conversations; {intervals_text(settings)}; p by sign flips "
+        caption=f"Ahead − behind over the n shared conversations; p by sign flips "
         f"of {settings.units}, corrected ({CORRECTIONS[settings.correction]}) over {counted(pairs.tests, 'pair')} of "
         "this metric and mode. MDE, the minimum detectable effect, is the smallest true difference that the test finds "
         f"with {100 * settings.power:g} % power, alone at α {settings.alpha:g} or at α/{level}.",

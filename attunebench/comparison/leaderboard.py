@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from attunebench.analyses import base, verdicts
 from attunebench.analyses.base import Settings, digits_of, label_of, unit_of
 from attunebench.analyses.sampling import Sampling, cells_of, mean_over_models
-from attunebench.analyses.table import Analysis, Cell, Chart, Filled, Table, column, counts, known, ranks, table, words
+from attunebench.analyses.table import Analysis, Cell, Chart, Filled, Table, column, counts, ranks, table, words
 from attunebench.comparison.pairing import reach_warnings
 from attunebench.comparison.ranking import Ranking, pair_columns
-from attunebench.metrics.registry import REGISTRY, cards_of
+from attunebench.metrics.registry import REGISTRY
 from attunebench.scores import BASE_RATE
 from attunebench.scores.references import standing
-from attunebench.scores.table import ReferenceValues, ScoreTable
+from attunebench.scores.table import ScoreTable
 
 _ALONE = "Tiers, ranks and P(best) require at least two models."
 _OF_TAGS = ("emotion_f1", "emotion_va")
@@ -30,7 +30,7 @@ def leaderboard(study: ScoreTable, rankings: Sequence[Ranking], settings: Settin
     alone = any(len(ranking.ranked) == 1 for ranking in rankings)
     return Analysis(
         tables=(
-            *(_rank_table(ranking, base.reference_of(study, BASE_RATE), settings) for ranking in rankings),
+            *(_rank_table(ranking, base.levels(study, ranking.metric_id), settings) for ranking in rankings),
             *([_pair_counts_table(rankings, settings)] if len(study.groups) > 1 else []),
             *([_reference_table(study, metrics, settings)] if study.references else []),
         ),
@@ -42,13 +42,10 @@ def leaderboard(study: ScoreTable, rankings: Sequence[Ranking], settings: Settin
     )
 
 
-def _rank_table(ranking: Ranking, baseline: ReferenceValues | None, settings: Settings) -> Table:
-    """A row per model, best first. The chart's base rate is that of the references, over all conversations."""
+def _rank_table(ranking: Ranking, lines: Mapping[str, float], settings: Settings) -> Table:
+    """A row per model, best first. `lines` are the chart's references, over all conversations."""
     study, metric_id, few, tests = ranking.study, ranking.metric_id, ranking.few, ranking.pairs.tests
     label, unit = label_of(metric_id), unit_of(metric_id)
-    lines = {"chance": cards_of(study.rules)[metric_id].chance}
-    if baseline is not None and metric_id in baseline.values:
-        lines["base rate"] = known(mean_over_models(baseline.values[metric_id][None])[0])
     best, apart = cells_of(ranking.stability.p_best, small=few), ranking.pairs.told_apart.sum(axis=1)
     apart_cells = [Cell(int(k) if tests else None, small=bool(one)) for k, one in zip(apart, few, strict=True)]
     return table(
@@ -74,7 +71,8 @@ def _rank_table(ranking: Ranking, baseline: ReferenceValues | None, settings: Se
         caption=ranking.caption(settings),
         chart=Chart(
             *("intervals", "model", ("score",), label, "points of 100" if unit == "points" else unit),
-            lines={name: value for name, value in lines.items() if value is not None},
+            lines=lines,
+            bands="tier",
         ),
     )
 
@@ -129,6 +127,6 @@ def _reference_table(study: ScoreTable, metrics: tuple[str, ...], settings: Sett
             column(m, [row[i] for row in rows], label_of(m), unit_of(m), REGISTRY[m].meaning)
             for i, m in enumerate(columns)
         ),
-        caption=f"Computed from the labels alone and not ranked. {verdicts.intervals_text(settings)}.",
+        caption="Computed from the labels alone and not ranked.",
         notes=tuple(f"{one.label}: {one.meaning}" for one in references),
     )

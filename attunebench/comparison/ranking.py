@@ -14,7 +14,7 @@ import numpy as np
 from attunebench.analyses.base import Settings, better, by_value, digits_of, drill_to, label_of, unit_of
 from attunebench.analyses.sampling import Sampling, cells_of
 from attunebench.analyses.table import Cell, Filled, column, counts
-from attunebench.analyses.verdicts import correction_text, counted, intervals_text, listed, number, sample_text
+from attunebench.analyses.verdicts import correction_text, counted, listed, number, sample_text
 from attunebench.comparison.pairing import Counts, Marks, PairTable, pairs
 from attunebench.metrics.composite import PILLAR_WEIGHTS
 from attunebench.metrics.registry import metric
@@ -96,7 +96,7 @@ class Ranking:
     def caption(self, settings: Settings) -> str:
         """What is ranked, and how intervals and tests were made."""
         tests = correction_text(settings, f"{self.pairs.tests} pairs")
-        return f"{self.sample}, scored for every model. {intervals_text(settings)}; {tests}."
+        return f"{self.sample}, scored for every model; {tests}."
 
     def sentence(self) -> str:
         """How many pairs differ significantly, and which models are in the top tier."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from attunebench.analyses.base import Settings, digits_of, label_of
-from attunebench.analyses.table import Analysis, Cell, Column, Table, legend
-from attunebench.analyses.verdicts import listed, number
+from attunebench.analyses.table import Analysis, Cell, Column, Table
+from attunebench.analyses.verdicts import legend, listed, number
 from attunebench.comparison.comparing import Comparison
 from attunebench.comparison.ranking import Ranking
 

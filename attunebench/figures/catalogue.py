@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from attunebench.analyses.base import Settings
 from attunebench.analyses.table import Analysis, Missing
+from attunebench.analyses.verdicts import intervals_text
 from attunebench.errors import UsageError
 from attunebench.figures import between, within
 from attunebench.figures.drawing import compose, drawing, settle
@@ -93,7 +94,8 @@ def _picture(source: Source, one: Entry, sheet: Sheet | HeatMap) -> Picture:
         figure, labels = compose(source, title, sheet.panels, Page(**{**one.page, **sheet.page}))
     settle(figure)
     made = source.analysis(one.analysis) if one.analysis else Analysis()
-    told = (one.lead, note, *(table.caption for table in sheet.tables), *sheet.notes, made.shows, made.cannot)
+    how = f"Intervals: {intervals_text(source.settings)}."
+    told = (one.lead, note, *(table.caption for table in sheet.tables), how, *sheet.notes, made.shows, made.cannot)
     return Picture(sheet.id or one.name, title, figure, (*filter(None, told), *source.shortened(labels)))
 
 

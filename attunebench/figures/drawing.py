@@ -209,7 +209,7 @@ def _scatter(axes: Axes, panel: Panel, source: Source, _named: bool) -> None:
     """A point for each row at x and y, with intervals both ways; a plain dot where the row has no name."""
     axes.grid(True)
     across: list[tuple[float, float, float]] = []
-    for label, cells in panel.plot.rows:
+    for label, cells, *_ in panel.plot.rows:
         (x, left, right), (y, low, high) = map(_ends, cells)
         if np.isnan(x + y):
             continue

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from attunebench.analyses.base import Settings, value_of
 from attunebench.analyses.sampling import Sampling, claimed, corrected_p
-from attunebench.analyses.table import Analysis, Cell, Table, column, counts, known, legend, table, words
-from attunebench.analyses.verdicts import counted, listed, tested_text, with_interval
+from attunebench.analyses.table import Analysis, Cell, Table, column, counts, known, table, words
+from attunebench.analyses.verdicts import correction_text, counted, intervals_text, legend, listed, with_interval
 from attunebench.profiles.scoring import Item, Scale, Scored
 from attunebench.statistics.bootstrap import (
     Floats,
@@ -109,7 +109,8 @@ class _Chance(Sampling):
         return Cell(known(found.value), known(found.low), known(found.high), n=found.n, small=small)
 
     def caption(self, sample: str, over: str) -> str:
-        return f"{sample}. {tested_text(self.settings, over)}. Shares of 0 and 1 have Wilson's interval."
+        how = f"{intervals_text(self.settings)}; {correction_text(self.settings, over)}"
+        return f"{sample}. {how}. Shares of 0 and 1 have Wilson's interval."
 
 
 def _accuracy_table(items: Sequence[Item], chance: _Chance, sample: str) -> Table:

@@ -13,12 +13,13 @@ import numpy as np
 
 from attunebench.analyses.base import Settings, better, by_value, digits_of, label_of, metric_column, unit_of, value_of
 from attunebench.analyses.sampling import CORRECTIONS, Sampling, claimed, plain_correction
-from attunebench.analyses.table import Analysis, Filled, Table, column, counts, legend, table, words
+from attunebench.analyses.table import Analysis, Filled, Table, column, counts, table, words
 from attunebench.analyses.verdicts import (
     claims_sentence,
     comparability,
     counted,
     intervals_text,
+    legend,
     listed,
     reach_text,
     sample_text,

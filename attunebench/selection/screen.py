@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from attunebench.analyses.table import Analysis, Table, legend
+from attunebench.analyses.table import Analysis, Table
+from attunebench.analyses.verdicts import legend
 
 
 def on_screen(made: Sequence[Analysis]) -> Sequence[Analysis]:

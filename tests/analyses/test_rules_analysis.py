@@ -66,7 +66,7 @@ def test_the_chart_shows_the_first_metric_alone() -> None:
     (table,) = made(OURS, RELEASED).tables
     drawn = picture(table, {})
     assert drawn is not None
-    assert [row.label for row in drawn.rows] == ["Composite · a", "Composite · b", "Composite · c"]
+    assert [row.label for row in drawn.rows] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("studies", [(OURS,), (OURS, OURS), (OURS, study("released", other=BASE))])

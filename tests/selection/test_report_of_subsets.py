@@ -13,7 +13,8 @@ from planted_studies import cell_of, covers, level, ranked_scores, table_of
 from planted_within import TOPIC_LOSS, WORRY, changed, people_scores, people_study
 
 from attunebench.analyses.base import Settings
-from attunebench.analyses.table import Analysis, Table, legend
+from attunebench.analyses.table import Analysis, Table
+from attunebench.analyses.verdicts import legend
 from attunebench.errors import UsageError
 from attunebench.reports.analyses import FORMATS, render
 from attunebench.scores.loading import score_table

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attunebench.analyses.table import Analysis, Table
-from attunebench.reports.analyses.words import lines_below, row_n, words_of
+from attunebench.reports.analyses.words import lines_below, notes_once, row_n, words_of
 from attunebench.text import markdown_text
 
 
 def render(analyses: Sequence[Analysis], rules: str = "") -> str:
     """All of them; ends with a line break."""
-    first = [f"Rules: {rules}"] if rules else []
-    return "\n\n".join([*first, *(block for analysis in analyses for block in _analysis(analysis))]) + "\n"
+    first, (own, shared) = [f"Rules: {rules}"] if rules else [], notes_once(analyses)
+    blocks = [block for analysis in own for block in _analysis(analysis)]
+    return "\n\n".join([*first, *blocks, *map(markdown_text, shared)]) + "\n"
 
 
 def _analysis(analysis: Analysis) -> list[str]:

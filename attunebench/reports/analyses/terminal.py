@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from attunebench.analyses.table import Analysis, Cell, Table
 from attunebench.reports.analyses.grid import GAP, NO_BREAK, Column, Grid
-from attunebench.reports.analyses.words import Words, leading_keys, lines_below, row_n, words_of
+from attunebench.reports.analyses.words import Words, leading_keys, lines_below, notes_once, row_n, words_of
 from attunebench.text import clean, p_value
 
 if TYPE_CHECKING:
@@ -44,12 +44,16 @@ def render(
 
     `colour` adds escape codes, `no_color` keeps only bold and dim of them.
     """
-    console = _console(width, colour, no_color, rules)
-    for position, analysis in enumerate(analyses):
+    console, (own, shared) = _console(width, colour, no_color, rules), notes_once(analyses)
+    for position, analysis in enumerate(own):
         if position:
             console.print()
             console.print()
         _draw_analysis(console, analysis, rows)
+    if shared:
+        console.print()
+    for note in shared:
+        _say(console, note, "dim", indent="  ")
     return _text(console)
 
 

@@ -5,10 +5,11 @@ Shared by every renderer, so that a number looks the same everywhere.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from attunebench.analyses.table import Cell, Column, Table
+from attunebench.analyses.table import Analysis, Cell, Column, Table
 from attunebench.metrics.rates import rounded_down
 from attunebench.text import UNDEFINED, number, p_value
 
@@ -90,7 +91,17 @@ def notes_of(table: Table) -> tuple[str, ...]:
 
 def lines_below(table: Table) -> tuple[str, ...]:
     """What is said under a table: its caption and its notes."""
-    return tuple(filter(None, (table.caption, *notes_of(table))))
+    return tuple(filter(None, (table.caption, *table.notes)))
+
+
+def notes_once(analyses: Sequence[Analysis]) -> tuple[list[Analysis], tuple[str, ...]]:
+    """The analyses without the notes that several of them have, and what is said once below all of them."""
+    times = Counter(note for analysis in analyses for note in analysis.notes)
+    shared = [note for note, count in times.items() if count > 1]
+    cells = (cell for one in analyses for table in one.tables for row in table.rows for cell in row)
+    shared += [SMALL_LEGEND] if any(cell.small for cell in cells) else []
+    own = [replace(one, notes=tuple(note for note in one.notes if note not in shared)) for one in analyses]
+    return own, tuple(shared)
 
 
 def leading_keys(table: Table) -> int:

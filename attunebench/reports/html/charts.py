@@ -1,176 +1,341 @@
 """A table's plot laid out for the page: everything in percent of its width and height, axes with round ticks.
 
-Owns where things stand; the template draws them as SVG. A heat map or matrix is no picture of its own: the cells of
-its table are shaded.
+Owns where things stand and what looks like whom: a model has its colour everywhere, the person is a thick line of ink,
+all models are dashed grey. The template draws it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 
-from attunebench.analyses.table import Plot, Table, number_of, plot
-from attunebench.reports.analyses.words import value_text
+from attunebench.analyses.table import Cell, Column, Drill, Plot, PlotRow, Scale, Table, number_of, plot
+from attunebench.reports.analyses.words import SMALL_LEGEND, SMALL_MARK, value_text
+from attunebench.reports.html.labels import beside_points, spread
+from attunebench.reports.html.picture import Axis as Axis
+from attunebench.reports.html.picture import End, Heat, HeatCell, Key, Line, Panel, Picture, Row, Strip
+from attunebench.reports.html.picture import Mark as Mark
 from attunebench.text import number
 
 _TICKS = 5
+_FEW_TICKS = 2
+"""Ticks of a panel that has others beside it."""
 _MARGIN = 0.04
-_MOST = {"lines": 16}
-"""Rows that are drawn, by kind; the others are in the table alone."""
-_MOST_ROWS = 60
+_MOST_ROWS = 40
+"""Rows that are drawn; the others are in the table alone."""
+_NAMED = 2
+"""Panels beyond so many have the names of their references in the first alone, if all have the same."""
+_ABREAST = 4
+"""Panels that stand side by side."""
+_WIDTH, _LETTER = 320.0, 6.4
+"""Pixels of the panels of a picture together in a column of the page, and of a letter of small type."""
+_LIKE = 10.0
+_BRIEF = 2
+_DEEPEST = 100
+_PLACE = {"reference": "ref-row", "person": "person", "all models": "all"}
 
-SHAPES = ("circle", "square", "diamond", "triangle-up", "star")
-"""Names of outlines: those of several values in one row, v0 … v4."""
+_VALUES = ("circle", "square", "diamond", "triangle-up", "star")
+SHAPES = {
+    **{f"v{place}": shape for place, shape in enumerate(_VALUES)},
+    **{"tick": "bar", "person": "circle", "all": "diamond", "ref-row": "square"},
+}
+"""Symbol → its outline: of several values in one row, of a reference, and of what is no model."""
 
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """A linear axis: `low` and `high` are at 0 and 100 %."""
-
-    low: float
-    high: float
-    ticks: tuple[tuple[float, str], ...] = ()
-
-    def at(self, value: float) -> float:
-        """Where a value stands, in percent."""
-        return round(100 * (value - self.low) / (self.high - self.low), 2)
-
-
-class Mark(NamedTuple):
-    """A value: place, interval and marker; `look` names a model's looks or is "" for the page's own."""
-
-    at: float
-    low: float | None = None
-    high: float | None = None
-    look: str = ""
-    hollow: bool = False
-    y: float = 0.0
-    title: str = ""
+Looks = Mapping[str, str]
+"""Label of a model → the name of its looks."""
 
 
-class Row(NamedTuple):
-    """A labelled line of marks; `bar` is (from, to) where it is drawn as a bar."""
+def picture(table: Table, looks: Looks, drill: Callable[[Drill | None], int | None] = lambda _: None) -> Picture | None:
+    """The picture of a table, or None without a chart or without anything to draw.
 
-    label: str
-    marks: list[Mark]
-    look: str
-    bar: tuple[float, float] | None = None
-    text: str = ""
-
-
-class Picture(NamedTuple):
-    """A plot ready to be drawn. `kind`: rows (of marks or bars), lines or scatter; `legend`: look, hollow, label.
-
-    `lines` are references at their place, `outside` those that lie too far away. `names` label the places of columns.
-    `more` counts rows that are in the table alone.
+    `drill`: the place of what is behind a cell in the page's list.
     """
-
-    kind: str
-    rows: list[Row]
-    x: Axis | None = None
-    x_label: str = ""
-    y: Axis | None = None
-    y_label: str = ""
-    legend: Sequence[tuple[str, bool, str]] = ()
-    names: Sequence[tuple[float, str]] = ()
-    title: str = ""
-    lines: Sequence[tuple[float, str]] = ()
-    outside: Sequence[str] = ()
-    more: int = 0
-
-
-def picture(table: Table, looks: Mapping[str, str]) -> Picture | None:
-    """The picture of a table, or None: no chart, one that shades cells, or nothing to draw.
-
-    `looks`: label of a model → the name of its looks.
-    """
-    if table.chart is None or table.chart.kind in ("heatmap", "matrix"):
+    if table.chart is None:
         return None
-    drawn = plot(table, table.chart)
-    needed = 2 if drawn.kind == "scatter" else 1
-    known = [row for row in drawn.rows if sum(number_of(cell) is not None for cell in row.cells) >= needed]
-    if not known:
+    whole = plot(table, table.chart)
+    needed = 2 if whole.kind == "scatter" else 1
+    known = [place for place, row in enumerate(whole.rows) if _defined(row) >= needed]
+    if not known or not whole.columns:
         return None
-    shown = replace(drawn, rows=tuple(known[: _MOST.get(drawn.kind, _MOST_ROWS)]))
-    near, far = shown.references(intervals=drawn.kind != "lines")
-    made = {"lines": _lines, "scatter": _scatter}.get(drawn.kind, _rows)(shown, looks, near)
-    axis = made.x if made.kind == "rows" else made.y
-    places = {name: axis.at(value) for name, value in near.items()} if axis else {}
-    return made._replace(
-        title=drawn.title,
-        lines=[(at if made.kind == "rows" else round(100 - at, 2), name) for name, at in places.items()],
-        outside=[f"{name} {value:.3g}" for name, value in far.items()],
-        more=len(known) - len(shown.rows),
-    )
+    shown = known[:_MOST_ROWS]
+    left = whole.more + len(known) - len(shown)
+    whole = replace(_only(whole, shown), panels=tuple(_only(one, shown) for one in whole.panels))
+    draw = {"lines": _lines, "scatter": _scatter, "heatmap": _heat, "matrix": _heat}.get(whole.kind, _rows)
+    return draw(whole, looks, drill)._replace(title=whole.title, more=left)
 
 
-def axis_over(values: Iterable[float]) -> Axis:
+def axis_over(values: Iterable[float], ticks: int = _TICKS) -> Axis:
     """An axis with round ticks over the values and a little beyond."""
     values = list(values)
     low, high = min(values), max(values)
     span = high - low or abs(high) or 1.0
     low, high = low - _MARGIN * span, high + _MARGIN * span
-    rough = (high - low) / _TICKS
+    rough = (high - low) / ticks
     power = 10.0 ** math.floor(math.log10(rough))
     factor = next(factor for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough)
     step = factor * power
     digits = max(0, -math.floor(math.log10(step) + 1e-9)) + (factor == 2.5)
-    ticks = [round(k * step, 10) for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    places = [round(k * step, 10) for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
     bare = Axis(low, high)
-    return Axis(low, high, tuple((bare.at(value), number(value, digits).replace("-", "−")) for value in ticks))
+    return Axis(low, high, tuple((bare.at(value), number(value, digits).replace("-", "−")) for value in places))
 
 
-def _rows(drawn: Plot, looks: Mapping[str, str], near: Mapping[str, float]) -> Picture:
-    """Intervals, bars and dumbbells: a line for each row."""
-    single = len(drawn.columns) == 1
-    bars = drawn.kind == "bars" and single
-    axis = axis_over(drawn.span([*near.values(), *([0.0] if bars else [])]))
-    shown = []
-    for label, cells in drawn.rows:
-        marks, texts = [], []
-        for order, (cell, column) in enumerate(zip(cells, drawn.columns, strict=True)):
-            texts.append(value_text(cell.value, column))
-            if (value := number_of(cell)) is not None:
-                look = looks.get(label, "") if single else f"v{order // 2 % len(SHAPES)}"
-                low, high = (None if end is None else axis.at(end) for end in (cell.low, cell.high))
-                title = f"{column.label} {texts[-1]}"
-                marks.append(Mark(axis.at(value), low, high, look, hollow=order % 2 == 1, title=title))
-        joined = [mark.at for mark in marks] + ([axis.at(0.0)] if bars else [])
-        bar = (min(joined), max(joined)) if bars or (drawn.kind == "dumbbells" and len(marks) > 1) else None
-        shown.append(Row(label, marks, looks.get(label, ""), bar, " · ".join(texts)))
-    # Shapes tell the values of a row apart: two of each, filled and hollow.
-    legend = [(f"v{k // 2 % len(SHAPES)}", k % 2 == 1, column.label) for k, column in enumerate(drawn.columns)]
-    return Picture("rows", shown, axis, drawn.axis or drawn.columns[0].label, legend=[] if single else legend)
+def _defined(row: PlotRow) -> int:
+    return sum(number_of(cell) is not None for cell in row.cells)
 
 
-def _lines(drawn: Plot, looks: Mapping[str, str], near: Mapping[str, float]) -> Picture:
-    """A line for each row over the value columns."""
+def _only(drawn: Plot, places: Sequence[int]) -> Plot:
+    return replace(drawn, rows=tuple(drawn.rows[place] for place in places))
+
+
+def _look(row: PlotRow, looks: Looks) -> str:
+    return _PLACE[row.role] if row.role else looks.get(row.name, "")
+
+
+# Rows of intervals, bars, boxes and dumbbells
+
+
+def _rows(whole: Plot, looks: Looks, drill: Callable[[Drill | None], int | None]) -> Picture:
+    """A line for each row, in one panel or in several side by side."""
+    plots = whole.panels or (whole,)
+    panels = _panels(whole, plots, looks)
+    axes = [one.axis for one in panels]
+    bands = dict.fromkeys(row.band for row in whole.rows)
+    shaded = {band for place, band in enumerate(bands) if place % 2 == 0} if len(bands) > 1 else set()
+    rows = []
+    for place, row in enumerate(whole.rows):
+        look = _look(row, looks)
+        strips = [
+            _strip(one, one.rows[place], axis, look or looks.get(one.title, ""))
+            for one, axis in zip(plots, axes, strict=True)
+        ]
+        few = () if whole.panels or len(row.cells) > 2 else zip(row.cells, whole.columns, strict=True)
+        values = [(_short(cell, column), drill(cell.drill)) for cell, column in few]
+        rows.append(Row(row.label, look, strips, values, row.mark, row.role, row.band in shaded))
+    numbered = list(enumerate(panels))
+    width = math.ceil(len(panels) / math.ceil(len(panels) / _ABREAST))
+    abreast = [numbered[start : start + width] for start in range(0, len(panels), width)]
+    label = whole.axis or ("" if whole.panels else whole.columns[0].label)
+    return Picture("rows", x_label=label, rows=rows, abreast=abreast, legend=_keys(whole, plots[0]))
+
+
+def _panels(whole: Plot, plots: Sequence[Plot], looks: Looks) -> list[Panel]:
+    """The axes with their references; one axis for all, unless they are written in different units."""
+    units = {(one.columns[0].unit, one.columns[0].digits) for one in plots}
+    alike = len(units) == 1 and _one_scale(plots)
+    shared = axis_over(chain.from_iterable(map(_reach, plots)), _FEW_TICKS) if alike else None
+    ticks = _FEW_TICKS if len(plots) > 1 else _TICKS
+    axes = [(shared if len(plots) > 1 else None) or axis_over(_reach(one), ticks) for one in plots]
+    panels = [
+        Panel(
+            one.title if whole.panels else "",
+            looks.get(one.title, ""),
+            axis,
+            _labelled({name: axis.at(at) for name, at in one.references()[0].items()}, min(len(plots), _ABREAST)),
+            [f"{name} {value:.3g}" for name, value in one.references()[1].items()],
+        )
+        for one, axis in zip(plots, axes, strict=True)
+    ]
+    if len(panels) > _NAMED and len({tuple(line.name for line in one.lines) for one in panels}) == 1:
+        bare = [one._replace(lines=[line._replace(name="") for line in one.lines]) for one in panels[1:]]
+        panels = [panels[0], *bare]
+    return panels
+
+
+def _one_scale(plots: Sequence[Plot]) -> bool:
+    """Whether panels of the same columns, such as one for each metric, are of like size."""
+    if any(one.columns != plots[0].columns for one in plots):
+        return True
+    sizes = [max(map(abs, _reach(one))) or 1.0 for one in plots]
+    return max(sizes) <= _LIKE * min(sizes)
+
+
+def _short(cell: Cell, column: Column) -> str:
+    return value_text(cell.value, column) + (SMALL_MARK if cell.small else "")
+
+
+def _reach(one: Plot) -> list[float]:
+    """What the axis of a panel must hold."""
+    near = one.references()[0].values()
+    low, high = one.span([*near, *([0.0] if one.kind == "bars" else [])])
+    return [low, high or 1.0 if one.kind == "bars" else high]
+
+
+def _strip(one: Plot, row: PlotRow, axis: Axis, look: str) -> Strip:
+    if one.kind == "boxes":
+        *ends, middle = (number_of(cell) for cell in (*row.cells[:5], row.cells[-1]))
+        box = tuple(axis.at(end) for end in ends if end is not None)
+        title = f"{one.columns[-1].label} {value_text(middle, one.columns[-1])}"
+        marks = [] if middle is None else [Mark(axis.at(middle), look=look, title=title)]
+        return Strip(marks, box=box if len(box) == 5 else ())
+    single, marks = len(row.cells) == 1, []
+    for order, (cell, column) in enumerate(zip(row.cells, one.columns, strict=True)):
+        if (value := number_of(cell)) is not None:
+            low, high = (None if end is None else axis.at(end) for end in (cell.low, cell.high))
+            shape, hollow = ("", cell.small) if single else _outline(one, order)
+            title = f"{column.label} {_short(cell, column)}"
+            marks.append(Mark(axis.at(value), low, high, look, hollow, title=title, shape=shape))
+    joined = [mark.at for mark in marks] + ([axis.at(0.0)] if one.kind == "bars" else [])
+    bar = (min(joined), max(joined)) if one.kind in ("bars", "dumbbells") and len(joined) > 1 else None
+    if one.kind == "dumbbells":  # their intervals would hide each other
+        marks = [mark._replace(low=None, high=None) for mark in marks]
+    return Strip(marks, bar)
+
+
+def _outline(one: Plot, order: int) -> tuple[str, bool]:
+    """Shapes tell the values of a row apart: two of each, filled and hollow; a reference is a tick."""
+    if one.roles.get(one.columns[order].id) == "reference":
+        return "tick", False
+    own = sum(one.roles.get(column.id) != "reference" for column in one.columns[:order])
+    return f"v{own // 2 % len(_VALUES)}", own % 2 == 1
+
+
+def _keys(whole: Plot, first: Plot) -> list[Key]:
+    """What markers mean: the values of a row; else filled and hollow, where a value has too little behind it."""
+    if whole.kind == "boxes":
+        return [Key("", "box", False, "lowest, middle half with median, highest"), Key("", "own", False, "mean")]
+    if len(first.columns) > 1:
+        return [Key("", *_outline(first, order), column.label) for order, column in enumerate(first.columns)]
+    small = [cell.small for row in whole.rows for cell in row.cells if number_of(cell) is not None]
+    if not any(small):
+        return []
+    few = Key("", "own", True, "too few conversations for a claim")
+    return [few] if all(small) else [Key("", "own", False, "enough conversations"), few]
+
+
+def _labelled(places: Mapping[str, float], panels: int) -> list[Line]:
+    """References with the place of their names, which stand in lines above each other where they would overlap."""
+    lines: list[Line] = []
+    ends: list[tuple[float, float]] = []
+    for name, at in sorted(places.items(), key=lambda one: one[1]):
+        half = min(50.0, 100 * _LETTER * len(name) / 2 / (_WIDTH / panels))
+        align = "start" if at < half else "end" if at > 100 - half else "middle"
+        middle = min(max(at, half), 100 - half)
+        taken = {line.level for line, (_, end) in zip(lines, ends, strict=True) if end > middle - half}
+        lines.append(Line(at, name, align, min(set(range(len(lines) + 1)) - taken)))
+        ends.append((middle - half, middle + half))
+    return lines
+
+
+# Lines and scatter
+
+
+def _lines(drawn: Plot, looks: Looks, _drill: object) -> Picture:
+    """A line for each row over the value columns, labelled at its end."""
+    near, far = drawn.references(intervals=False)
     axis, count = axis_over(drawn.span(near.values(), intervals=False)), len(drawn.columns)
     steps = [round(100 * (order + 0.5) / count, 2) for order in range(count)]
-    shown = []
-    for label, cells in drawn.rows:
-        look = looks.get(label, "")
+    shown, ends = [], []
+    for row in sorted(drawn.rows, key=lambda row: row.role is not None):
+        look = _look(row, looks)
         marks = [
-            Mark(x, look=look, y=round(100 - axis.at(up), 2), title=f"{label}: {value_text(up, column)}")
-            for x, cell, column in zip(steps, cells, drawn.columns, strict=True)
+            Mark(x, look=look, y=round(100 - axis.at(up), 2), title=f"{row.label}: {value_text(up, column)}")
+            for x, cell, column in zip(steps, row.cells, drawn.columns, strict=True)
             if (up := number_of(cell)) is not None
         ]
-        shown.append(Row(label, marks, look))
-    legend = [(row.look, False, row.label) for row in shown]
-    names = [(x, column.label) for x, column in zip(steps, drawn.columns, strict=True)]
-    return Picture("lines", shown, y=axis, y_label=drawn.axis, legend=legend, names=names)
+        shown.append(Row(row.label, look, [Strip(marks)], role=row.role))
+        ends.append(End(row.label, look, row.role or "", marks[-1].y, marks[-1].y, marks[-1].at))
+    lines = [Line(round(100 - axis.at(value), 2), name) for name, value in near.items()]
+    ends += [End(line.name, "", "reference", line.at, line.at) for line in lines]
+    return Picture(
+        "lines",
+        y=axis,
+        y_label=drawn.axis,
+        rows=shown,
+        legend=[Key(row.look, "", False, row.label) for row in shown if not row.role],
+        names=[(x, column.label) for x, column in zip(steps, drawn.columns, strict=True)],
+        lines=lines,
+        outside=[f"{name} {value:.3g}" for name, value in far.items()],
+        ends=[end._replace(y=y) for end, y in zip(ends, spread([end.at for end in ends]), strict=True)],
+        all_named=True,
+    )
 
 
-def _scatter(drawn: Plot, looks: Mapping[str, str], _near: Mapping[str, float]) -> Picture:
-    """A point for each row at its first two values."""
-    points = [tuple(number_of(cell) or 0.0 for cell in row.cells[:2]) for row in drawn.rows]
-    across, up = (axis_over(values) for values in zip(*points, strict=True))
-    shown = []
-    for (label, _), (x, y) in zip(drawn.rows, points, strict=True):
-        look = looks.get(label, "")
-        shown.append(Row(label, [Mark(across.at(x), look=look, y=round(100 - up.at(y), 2), title=label)], look))
-    legend = [(row.look, False, row.label) for row in shown if row.look]
-    x_label, y_label = (column.label for column in drawn.columns[:2])
-    return Picture("scatter", shown, across, x_label, up, y_label, legend)
+def _scatter(drawn: Plot, looks: Looks, _drill: object) -> Picture:
+    """A point with both intervals for each row at its first two values, named beside it where there is room."""
+    sides = [replace(drawn, rows=tuple(r._replace(cells=(r.cells[k],)) for r in drawn.rows), lines={}) for k in (0, 1)]
+    near, far = replace(sides[1], lines=drawn.lines).references()
+    across, up = axis_over(sides[0].span()), axis_over(sides[1].span(near.values()))
+    shown = [_point(drawn, row, across, up, looks) for row in drawn.rows]
+    points = [(f"{row.label} {row.mark}".strip(), row.strips[0].marks[0]) for row in shown]
+    places = beside_points([(label, mark.at, mark.y) for label, mark in points])
+    named = [
+        End(label, mark.look, "", mark.y, mark.y, mark.at, side)
+        for (label, mark), side in zip(points, places, strict=True)
+        if side
+    ]
+    lines = [Line(round(100 - up.at(value), 2), name) for name, value in near.items()]
+    return Picture(
+        "scatter",
+        x=across,
+        x_label=drawn.columns[0].label if not drawn.axis else drawn.axis,
+        y=up,
+        y_label=drawn.columns[1].label,
+        rows=shown,
+        legend=[Key(row.look, "", False, row.label) for row in shown if row.look],
+        lines=lines,
+        outside=[f"{name} {value:.3g}" for name, value in far.items()],
+        ends=named,
+        all_named=len(named) == len(shown),
+    )
+
+
+def _point(drawn: Plot, row: PlotRow, across: Axis, up: Axis, looks: Looks) -> Row:
+    look, sides = _look(row, looks), list(zip((across, up), row.cells[:2], strict=True))
+    x, y = (axis.at(number_of(cell) or 0.0) for axis, cell in sides)
+    right, over = (
+        None if cell.low is None or cell.high is None else (axis.at(cell.low), axis.at(cell.high))
+        for axis, cell in sides
+    )
+    low, high = right or (None, None)
+    title = f"{row.label}: {', '.join(map(_short, row.cells[:2], drawn.columns[:2]))}"
+    ends = None if over is None else (round(100 - over[1], 2), round(100 - over[0], 2))
+    mark = Mark(x, low, high, look, y=round(100 - y, 2), title=title, up=ends)
+    return Row(row.label, look, [Strip([mark])], mark=row.mark, role=row.role)
+
+
+# Heat maps
+
+
+def _heat(drawn: Plot, looks: Looks, drill: Callable[[Drill | None], int | None]) -> Picture:
+    """Shaded cells with their values; columns that are no model's and no colour's stand apart."""
+    scales, rows = drawn.scales(), []
+    for row in drawn.rows:
+        triples = zip(row.cells, drawn.columns, scales, strict=True)
+        cells = [_heat_cell(row.label, *triple, drill) for triple in triples]
+        rows.append((Row(row.label, _look(row, looks), (), mark=row.mark, role=row.role), cells))
+    columns = []
+    for place, column in enumerate(drawn.columns):
+        role, before = (drawn.roles.get(drawn.columns[k].id) for k in (place, max(0, place - 1)))
+        apart = "apart" if role != before else ""
+        columns.append((column.label, looks.get(column.label, ""), column.meaning or column.label, apart))
+    shaded = [(column, scale) for column, scale in zip(drawn.columns, scales, strict=True) if scale is not None]
+    several = len({scale for _, scale in shaded}) > 1
+    key: list[str] = []
+    if shaded:
+        column, (low, high, middle) = shaded[0]
+        ends = [low, high] if middle is None else [low, middle, high]
+        key = [value_text(end, column) for end in ends]
+        if several:
+            key = ["lowest of its column", "highest"]
+    both = any(scale.middle is not None for _, scale in shaded)
+    few = any(cell.small for row in drawn.rows for cell in row.cells)
+    remarks = [*(["orange: below 0"] if several and both else []), *([SMALL_LEGEND.rstrip(".")] if few else [])]
+    return Picture("heat", x_label=drawn.axis, heat=Heat(columns, rows, key, both and not several, remarks))
+
+
+def _heat_cell(
+    label: str, cell: Cell, column: Column, scale: Scale | None, drill: Callable[[Drill | None], int | None]
+) -> HeatCell:
+    value, shade = number_of(cell), 0
+    if value is not None and scale is not None:
+        low, high, middle = scale
+        start = low if middle is None else middle
+        part = (value - start) / (high - start) if high > start else 0.0
+        shade = round(_DEEPEST * part) or (1 if middle is None else 0)
+    brief = replace(column, digits=_BRIEF) if column.unit in ("share", "number") and column.digits != 1 else column
+    title = f"{label}, {column.label}: {value_text(cell.value, column)}"
+    text = "" if value is None else _short(cell, brief)
+    return HeatCell(text, shade, drill(cell.drill), title, cell.mark if value is not None else "")

@@ -131,7 +131,8 @@ def _parts(
     found = [analyse(name, Subject(study, settings)) for name in analyses]
     for analysis in found:
         tables = [show(table, prefix=f"t-{analysis.name}") for table in analysis.tables]
-        lead = next((one for one in tables if one.picture), None)
+        drawn = [one for one in tables if one.picture]
+        lead = next((one for one in drawn if one.table.chart and one.table.chart.lead), drawn[0] if drawn else None)
         made.append((analysis, tables, lead))
         if tables:
             bodies.append(_body(f"a-{analysis.name}", tables, lead, analysis.cannot, analysis.notes))
@@ -168,7 +169,7 @@ def _symbols(markers: Mapping[str, str]) -> list[tuple[str, str]]:
     """Name of a symbol → the corners of its polygon, y downwards: each model's, and those of a row's values."""
     return [
         (name, " ".join(f"{_REACH * x:.2f},{-_REACH * y:.2f}" for x, y in OUTLINES[marker]))
-        for name, marker in {**markers, **{f"v{place}": shape for place, shape in enumerate(SHAPES)}}.items()
+        for name, marker in {**markers, **SHAPES}.items()
     ]
 
 
