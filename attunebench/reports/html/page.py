@@ -7,25 +7,29 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from attunebench.analyses import ANALYSES, Settings, Subject, analyse
 from attunebench.analyses.base import in_mode, primary_mode
 from attunebench.analyses.palette import OUTLINES, palette
+from attunebench.analyses.table import Analysis
 from attunebench.codebook import default_codebook
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY
 from attunebench.reports.build import build_report
 from attunebench.reports.html import chunks, overview, profiles, tour
-from attunebench.reports.html.charts import SHAPES
+from attunebench.reports.html.charts import SHAPES, Picture
 from attunebench.reports.html.drills import Drills
+from attunebench.reports.html.footnotes import Footnotes, sentences
 from attunebench.reports.html.tables import ShownTable, shown_table
 from attunebench.reports.layout import section_table
 from attunebench.reports.model import Report, settings_of
@@ -35,14 +39,25 @@ from attunebench.text import UNDEFINED, clean, number, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
     from attunebench.transcripts import FolderTranscripts
 
 BUDGET = 10_000_000
 """Bytes that a page may have."""
+GROUPS = {
+    "leaderboard": "Ranking",
+    "perspective-gap": "Perspectives and people",
+    "question-heatmap": "Questions and emotions",
+    "distributions": "Validity and cost",
+}
+"""First analysis of each group → its title."""
 _HERE = "attunebench.reports.html"
 _STYLES = ("style", "charts", "dialog", "print")
-_SCRIPTS = ("start", "text", "data", "tables", "answers", "turn", "behind", "tour", "talks", "main")
+_SCRIPTS = ("start", "text", "data", "tables", "answers", "turn", "behind", "tour", "talks", "contents", "main")
+_BACKTICKS = re.compile("`([^`]*)`")
+_DRAWN = 12
+"""Rows of a picture that stands open in the page."""
 _REACH = 5.0
 """Half the width of a symbol in pixels."""
 _RESERVE = 64_000
@@ -72,10 +87,26 @@ def render_html(
     looks = {key: f"k{place}" for place, key in enumerate(styles)}
     names = {group.label: looks[group.model_key] for group in study.groups}
     stops = tour.tour(in_mode(study, primary_mode(study), settings))
-    parts, bodies = _parts(study, report, settings, analyses, partial(shown_table, drills=drills, looks=names))
+    found = [analyse(name, Subject(study, settings)) for name in analyses]
+    footnotes = Footnotes(table.caption for analysis in found for table in analysis.tables)
+    show = partial(shown_table, drills=drills, looks=names, footnotes=footnotes)
+    boards = list(overview.boards(report, study, settings, looks))
+    made, bodies = _analyses(found, footnotes, show)
+    profiled = list(profiles.profiles(study, report, settings))
+    bodies += [
+        _body(f"m-{place}", [show(table, prefix=f"m-{place}") for table in profile.tables], facts=profile.facts)
+        for place, profile in enumerate(profiled)
+    ]
     context: dict[str, Any] = {
-        **parts,
         "report": report,
+        "boards": [(board, show(board.table, prefix="b", sorted_by=overview.MAIN)) for board in boards],
+        "drill": drills.place,
+        "judged": _judged(report, show),
+        "board_notes": _board_notes(report),
+        "groups": [(title, list(of)) for title, of in groupby((s for s in made if not s.analysis.missing), key=_group)],
+        "skipped": [shown.analysis for shown in made if shown.analysis.missing],
+        "profiles": profiled,
+        "profile_of": {key: place for place, key in enumerate(dict.fromkeys(g.model_key for g in study.groups))},
         "stops": stops,
         "rules": tour.RULES,
         "talks": _talks(study, settings),
@@ -88,6 +119,7 @@ def render_html(
         # A page of one inline script can name its hash and allow no other.
         "script_hash": f"sha256-{base64.b64encode(hashlib.sha256(_script().encode()).digest()).decode('ascii')}",
         "settings": settings,
+        "footnotes": footnotes,
     }
     front = _environment().get_template("page.html").render(**context)
     # The page can list the values of what enters the Composite and of what a cell leads to.
@@ -105,50 +137,84 @@ def render_html(
     )
 
 
-def _parts(
-    study: ScoreTable, report: Report, settings: Settings, analyses: Sequence[str], show: Callable[..., ShownTable]
-) -> tuple[dict[str, Any], list[chunks.Chunk]]:
-    """What the leaderboard, the analyses and the profiles show at once, and what is folded away under them."""
-    boards = [
-        (one, show(one.table, prefix="b", sorted_by=overview.MAIN)) for one in overview.boards(report, study, settings)
-    ]
-    judged = [section for section in report.sections if {row.id for row in section.rows} <= JUDGED]
-    bodies, made = [], []
-    found = [analyse(name, Subject(study, settings)) for name in analyses]
+class Shown(NamedTuple):
+    """An analysis as the page shows it: the first sentence of what it found, and the table that is drawn.
+
+    `picture` has the first rows alone, and their values in words only where each row has a single one.
+    """
+
+    analysis: Analysis
+    verdict: str
+    tables: int
+    lead: ShownTable | None
+    picture: Picture | None
+    warnings: Sequence[str]
+
+
+def _analyses(
+    found: Sequence[Analysis], footnotes: Footnotes, show: Callable[..., ShownTable]
+) -> tuple[list[Shown], list[chunks.Chunk]]:
+    """What each analysis shows at once, and what is folded away under it."""
+    warned = Counter(warning for analysis in found for warning in analysis.warnings)
+    made, bodies = [], []
     for analysis in found:
         tables = [show(table, prefix=f"t-{analysis.name}") for table in analysis.tables]
-        drawn = [one for one in tables if one.picture]
-        lead = next((one for one in drawn if one.table.chart and one.table.chart.lead), drawn[0] if drawn else None)
-        made.append((analysis, tables, lead))
+        drawn = [one for one in tables if one.picture] or [one for one in tables if one.heat]
+        lead = min(drawn, key=lambda one: 0 if one.picture else len(one.rows), default=None)
+        verdict, *more = sentences(analysis.shows) or [""]
+        # What several analyses warn of is a note of each.
+        shared = [warning for warning in analysis.warnings if warned[warning] > 1]
+        rest = [warning for warning in analysis.warnings if warning not in shared]
+        made.append(Shown(analysis, verdict, len(tables), lead, _brief(lead), rest))
         if tables:
-            bodies.append(_body(f"a-{analysis.name}", tables, lead, analysis.cannot, analysis.notes))
-    profiled = list(profiles.profiles(study, report, settings))
-    for place, profile in enumerate(profiled):
-        tables = [show(table, prefix=f"m-{place}") for table in profile.tables]
-        bodies.append(_body(f"m-{place}", tables, facts=profile.facts))
-    warned = Counter(warning for analysis in found for warning in analysis.warnings)
-    parts = {
-        "boards": boards,
-        "judged": [show(replace(section_table(one, report.groups), id="judged"), prefix="t") for one in judged],
-        "analyses": made,
-        # What several analyses warn of is said once, above them.
-        "shared": [warning for warning, times in warned.items() if times > 1],
-        "profiles": profiled,
-    }
-    return parts, bodies
+            tables.sort(key=lambda one: one is not lead)
+            said = " ".join(more), analysis.cannot, footnotes.numbers([*shared, *analysis.notes])
+            bodies.append(_body(f"a-{analysis.name}", tables, analysis.question, *said))
+    return made, bodies
+
+
+def _brief(lead: ShownTable | None) -> Picture | None:
+    """The table's picture, cut to its first rows."""
+    drawn = lead.picture if lead else None
+    if drawn is None or drawn.kind != "rows":
+        return drawn
+    rows = [row if len(row.marks) < 2 else row._replace(text="") for row in drawn.rows[:_DRAWN]]
+    return drawn._replace(rows=rows, more=drawn.more + len(drawn.rows) - len(rows))
+
+
+def _group(shown: Shown) -> str:
+    """The title of the group that an analysis belongs to."""
+    order = list(ANALYSES)
+    place = order.index(shown.analysis.name)
+    return [title for first, title in GROUPS.items() if order.index(first) <= place][-1]
+
+
+def _judged(report: Report, show: Callable[..., ShownTable]) -> list[ShownTable]:
+    """The scores of the models' own replies by judges."""
+    sections = [section for section in report.sections if {row.id for row in section.rows} <= JUDGED]
+    return [show(replace(section_table(one, report.groups), id="judged"), prefix="t") for one in sections]
+
+
+def _board_notes(report: Report) -> list[str]:
+    """What is said of the leaderboard."""
+    section = next(section for section in report.sections if section.leaderboard)
+    return [*section.notes, *report.notes]
 
 
 def _body(
     name: str,
     tables: Sequence[ShownTable],
-    lead: ShownTable | None = None,
+    question: str = "",
+    shows: str = "",
     cannot: str = "",
-    notes: Sequence[str] = (),
+    notes: Sequence[int] = (),
     facts: Sequence[tuple[str, str]] = (),
 ) -> chunks.Chunk:
-    """What is folded away at first, drawn and packed; the picture of `lead` stands open in the page."""
-    body = _environment().get_template("body.html")
-    return chunks.chunk(f"body-{name}", body.render(tables=tables, lead=lead, cannot=cannot, notes=notes, facts=facts))
+    """What is folded away at first, drawn and packed; the picture of an analysis's first table stands open above it."""
+    said = {"question": question, "shows": shows, "cannot": cannot, "notes": notes, "facts": facts}
+    return chunks.chunk(
+        f"body-{name}", _environment().get_template("body.html").render(name=name, tables=tables, **said)
+    )
 
 
 def _symbols(markers: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -172,7 +238,7 @@ def _about(study: ScoreTable, drills: Drills, stops: Sequence[tour.Stop], metric
         "metrics": {
             card.id: {
                 "label": card.label,
-                "meaning": card.meaning,
+                "meaning": card.meaning.replace("`", ""),
                 "level": card.level,
                 "better": card.higher_is_better,
                 "digits": 1 if card.unit == "points" else 3,
@@ -234,6 +300,13 @@ def _script() -> str:
     return f'"use strict";\n(() => {{\n{parts}\n}})();\n'
 
 
+def _code(text: str) -> Markup:
+    """The text as markup, with what stands between backticks as code."""
+    from markupsafe import Markup, escape
+
+    return Markup(_BACKTICKS.sub(r"<code>\1</code>", str(escape(visible(text)))))
+
+
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -247,4 +320,5 @@ def _environment() -> Environment:
         finalize=lambda value: visible(value) if type(value) is str else value,
     )
     environment.filters["thousands"] = lambda number: f"{number:,}"
+    environment.filters["code"] = _code
     return environment
