@@ -20,6 +20,8 @@ from attunebench.text import number
 _REACH = 1.5
 """What lies farther from the models than so many times their span is named at the edge instead of drawn."""
 _TICKS = 3
+_RIM = 7.0
+"""Percent of the width at either end without a tick: panels stand side by side."""
 _EDGE = 22.0
 """Percent of the width: names of references nearer to an edge than this are aligned with it."""
 
@@ -132,8 +134,8 @@ def _panel(
     levels = {"base rate": number_of(base_rate.get(metric.id, Cell(None))), "chance": metric.card.chance}
     known = {name: value for name, value in levels.items() if value is not None}
     axis = axis_over([*compared, *filter(near, (*known.values(), *_ends(cells)))])
-    step = -(-len(axis.ticks) // _TICKS)
-    axis = Axis(axis.low, axis.high, axis.ticks[::step])
+    ticks = [tick for tick in axis.ticks if _RIM < tick[0] < 100 - _RIM]
+    axis = Axis(axis.low, axis.high, tuple(ticks[:: -(-len(ticks) // _TICKS) or 1]))
     references = [
         Reference(axis.at(value) if near(value) else None, name, number(value, metric.digits), _side(axis.at(value)))
         for name, value in known.items()

@@ -56,6 +56,8 @@ _HERE = "attunebench.reports.html"
 _STYLES = ("style", "charts", "dialog", "print")
 _SCRIPTS = ("start", "text", "data", "tables", "answers", "turn", "behind", "tour", "talks", "contents", "main")
 _BACKTICKS = re.compile("`([^`]*)`")
+_VERDICT = 32
+"""Words of a verdict."""
 _DRAWN = 12
 """Rows of a picture that stands open in the page."""
 _REACH = 5.0
@@ -140,7 +142,7 @@ def render_html(
 class Shown(NamedTuple):
     """An analysis as the page shows it: the first sentence of what it found, and the table that is drawn.
 
-    `picture` has the first rows alone, and their values in words only where each row has a single one.
+    `picture` has its first rows without their values in words.
     """
 
     analysis: Analysis
@@ -161,16 +163,26 @@ def _analyses(
         tables = [show(table, prefix=f"t-{analysis.name}") for table in analysis.tables]
         drawn = [one for one in tables if one.picture] or [one for one in tables if one.heat]
         lead = min(drawn, key=lambda one: 0 if one.picture else len(one.rows), default=None)
-        verdict, *more = sentences(analysis.shows) or [""]
+        verdict, more = _verdict(analysis.shows)
         # What several analyses warn of is a note of each.
         shared = [warning for warning in analysis.warnings if warned[warning] > 1]
         rest = [warning for warning in analysis.warnings if warning not in shared]
         made.append(Shown(analysis, verdict, len(tables), lead, _brief(lead), rest))
         if tables:
             tables.sort(key=lambda one: one is not lead)
-            said = " ".join(more), analysis.cannot, footnotes.numbers([*shared, *analysis.notes])
+            said = more, analysis.cannot, footnotes.numbers([*shared, *analysis.notes])
             bodies.append(_body(f"a-{analysis.name}", tables, analysis.question, *said))
     return made, bodies
+
+
+def _verdict(shows: str) -> tuple[str, str]:
+    """The first sentence of what an analysis shows, of a long one the first clauses, and the rest of it."""
+    first, *_ = sentences(shows) or [""]
+    clauses = first.split("; ")
+    while len(clauses) > 1 and len("; ".join(clauses).split()) > _VERDICT:
+        clauses.pop()
+    kept = "; ".join(clauses)
+    return kept if kept == first else f"{kept}; …", shows.removeprefix(kept).lstrip("; ")
 
 
 def _brief(lead: ShownTable | None) -> Picture | None:
@@ -178,7 +190,7 @@ def _brief(lead: ShownTable | None) -> Picture | None:
     drawn = lead.picture if lead else None
     if drawn is None or drawn.kind != "rows":
         return drawn
-    rows = [row if len(row.marks) < 2 else row._replace(text="") for row in drawn.rows[:_DRAWN]]
+    rows = [row._replace(text="") for row in drawn.rows[:_DRAWN]]
     return drawn._replace(rows=rows, more=drawn.more + len(drawn.rows) - len(rows))
 
 

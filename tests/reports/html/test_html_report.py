@@ -88,6 +88,7 @@ def without_data(page: str) -> str:
     return re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
 
 
+@pytest.mark.slow
 def test_two_pages_of_the_same_scores_are_the_same_bytes(html_scores: Scores, html_page: str) -> None:
     assert render_html(html_scores, evidence=Texts(), settings=SETTINGS) == html_page
 
@@ -191,6 +192,7 @@ def test_remarks_of_the_evidence_are_shown(html_scores: Scores) -> None:
     assert "The folder &lt;x&gt; is gone." in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [("strong",), ("weak", "middle")])
 def test_one_model_or_two_make_a_page(html_scores: Scores, kept: tuple[str, ...]) -> None:
     fewer: Any = {
@@ -213,6 +215,7 @@ def test_the_verdict_holds_the_best_model_against_the_base_rate(html_scores: Sco
     assert told in brief(alone).partition('class="verdict"')[2].partition("</p>")[0]
 
 
+@pytest.mark.slow
 def test_one_conversation_makes_a_page_without_claims(html_scores: Scores) -> None:
     first = html_scores["ground_truth"][0]["conversationId"]
     fewer: Any = {
@@ -225,6 +228,7 @@ def test_one_conversation_makes_a_page_without_claims(html_scores: Scores) -> No
     assert "too few" in page
 
 
+@pytest.mark.slow
 def test_scores_of_the_older_version_make_a_page(html_scores: Scores) -> None:
     old: Any = {key: value for key, value in html_scores.items() if key not in ("ground_truth", "questions")}
     old |= {"schema_version": "1.0", "references": []}
@@ -236,3 +240,16 @@ def test_scores_of_the_older_version_make_a_page(html_scores: Scores) -> None:
     page = render_html(old, settings=SETTINGS)
     assert 'class="forest' in page
     assert [] == read(page).open
+
+
+def test_backticks_are_code_and_never_printed(html_scores: Scores, html_page: str) -> None:
+    assert "`" not in without_data(whole(html_page))
+    page = brief(html_scores, evidence=Texts(remarks=("Run `<b>`.",)))
+    assert "Run <code>&lt;b&gt;</code>." in page
+
+
+def test_a_note_is_said_once_however_often_it_is_referred_to(html_page: str) -> None:
+    page = whole(html_page)
+    (note,) = re.findall(r'<li id="note-(\d+)">No claim is made', page)
+    assert 1 == page.count("No claim is made on fewer")
+    assert page.count(f'href="#note-{note}"') > 1
