@@ -9,11 +9,11 @@ import base64
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from importlib import resources
-from itertools import groupby
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,9 +27,10 @@ from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY
 from attunebench.reports.build import build_report
 from attunebench.reports.html import chunks, overview, profiles, tour
-from attunebench.reports.html.charts import SHAPES, Picture
+from attunebench.reports.html.charts import SHAPES
 from attunebench.reports.html.drills import Drills
 from attunebench.reports.html.footnotes import Footnotes, sentences
+from attunebench.reports.html.picture import Picture
 from attunebench.reports.html.tables import ShownTable, shown_table
 from attunebench.reports.layout import section_table
 from attunebench.reports.model import Report, settings_of
@@ -55,11 +56,15 @@ GROUPS = {
 _HERE = "attunebench.reports.html"
 _STYLES = ("style", "charts", "dialog", "print")
 _SCRIPTS = ("start", "text", "data", "tables", "answers", "turn", "behind", "tour", "talks", "contents", "main")
+_HEAD = re.compile(r"[:;] |[.] ")
+"""What ends the head of a warning."""
 _BACKTICKS = re.compile("`([^`]*)`")
-_VERDICT = 32
+_VERDICT = 24
 """Words of a verdict."""
-_DRAWN = 12
-"""Rows of a picture that stands open in the page."""
+_DRAWN, _FEWEST_DRAWN, _LABELS = 12, 5, 24
+"""Rows of a picture that stands open in the page at most and at least, and words of their labels."""
+_PANELS, _COLUMNS = 2, 9
+"""A picture of more panels, or a heat map of more columns, fills both columns of the page."""
 _REACH = 5.0
 """Half the width of a symbol in pixels."""
 _RESERVE = 64_000
@@ -105,7 +110,7 @@ def render_html(
         "drill": drills.place,
         "judged": _judged(report, show),
         "board_notes": _board_notes(report),
-        "groups": [(title, list(of)) for title, of in groupby((s for s in made if not s.analysis.missing), key=_group)],
+        "groups": _groups([shown for shown in made if not shown.analysis.missing]),
         "skipped": [shown.analysis for shown in made if shown.analysis.missing],
         "profiles": profiled,
         "profile_of": {key: place for place, key in enumerate(dict.fromkeys(g.model_key for g in study.groups))},
@@ -142,7 +147,8 @@ def render_html(
 class Shown(NamedTuple):
     """An analysis as the page shows it: the first sentence of what it found, and the table that is drawn.
 
-    `picture` has its first rows without their values in words.
+    `picture` has its first rows without their values in words. `width` is "wide" for a card that fills both columns,
+    "alone" for one that no other stands beside.
     """
 
     analysis: Analysis
@@ -151,6 +157,7 @@ class Shown(NamedTuple):
     lead: ShownTable | None
     picture: Picture | None
     warnings: Sequence[str]
+    width: str = ""
 
 
 def _analyses(
@@ -161,8 +168,8 @@ def _analyses(
     made, bodies = [], []
     for analysis in found:
         tables = [show(table, prefix=f"t-{analysis.name}") for table in analysis.tables]
-        drawn = [one for one in tables if one.picture] or [one for one in tables if one.heat]
-        lead = min(drawn, key=lambda one: 0 if one.picture else len(one.rows), default=None)
+        drawn = [one for one in tables if one.picture]
+        lead = min(drawn, key=lambda one: not (one.table.chart and one.table.chart.lead), default=None)
         verdict, more = _verdict(analysis.shows)
         # What several analyses warn of is a note of each.
         shared = [warning for warning in analysis.warnings if warned[warning] > 1]
@@ -186,19 +193,44 @@ def _verdict(shows: str) -> tuple[str, str]:
 
 
 def _brief(lead: ShownTable | None) -> Picture | None:
-    """The table's picture, cut to its first rows."""
+    """The table's picture with its first rows, of those with long labels fewer."""
     drawn = lead.picture if lead else None
-    if drawn is None or drawn.kind != "rows":
+    if drawn is None or drawn.kind not in ("rows", "heat"):
         return drawn
-    rows = [row._replace(text="") for row in drawn.rows[:_DRAWN]]
-    return drawn._replace(rows=rows, more=drawn.more + len(drawn.rows) - len(rows))
+    labels = [row.label for row, _ in drawn.heat.rows] if drawn.heat else [row.label for row in drawn.rows]
+    words = list(accumulate(len(label.split()) for label in labels))
+    kept = max(_FEWEST_DRAWN, min(_DRAWN, sum(count <= _LABELS for count in words)))
+    marks = {row.mark for row in drawn.rows}  # one that all rows have tells nothing
+    cut = [row._replace(values=(), mark=row.mark if len(marks) > 1 else "") for row in drawn.rows[:kept]]
+    brief = drawn._replace(rows=cut)
+    if drawn.heat:
+        brief = drawn._replace(heat=drawn.heat._replace(rows=drawn.heat.rows[:kept]))
+    return brief._replace(more=drawn.more + len(labels[kept:]))
 
 
-def _group(shown: Shown) -> str:
-    """The title of the group that an analysis belongs to."""
+def _groups(shown: Iterable[Shown]) -> list[tuple[str, list[Shown]]]:
+    """The analyses under the titles of their groups, in two columns of cards."""
     order = list(ANALYSES)
-    place = order.index(shown.analysis.name)
-    return [title for first, title in GROUPS.items() if order.index(first) <= place][-1]
+    starts = {order.index(first): title for first, title in GROUPS.items()}
+    groups: dict[str, list[Shown]] = {}
+    for one in shown:
+        place = order.index(one.analysis.name)
+        groups.setdefault(starts[max(start for start in starts if start <= place)], []).append(one)
+    return [(title, _in_columns(members)) for title, members in groups.items()]
+
+
+def _in_columns(members: Sequence[Shown]) -> list[Shown]:
+    placed: list[Shown] = []
+    left = False  # whether the card before stands in the left column, with room beside it
+    for one in members:
+        drawn = one.picture
+        panels = max((len(panels) for panels in drawn.abreast), default=0) if drawn else 0
+        wide = panels > _PANELS or (drawn is not None and drawn.heat is not None and len(drawn.heat.columns) > _COLUMNS)
+        if wide and left:
+            placed[-1] = placed[-1]._replace(width="alone")
+        placed.append(one._replace(width="wide" if wide else ""))
+        left = not wide and not left
+    return [*placed[:-1], placed[-1]._replace(width="alone")] if left else placed
 
 
 def _judged(report: Report, show: Callable[..., ShownTable]) -> list[ShownTable]:
@@ -333,4 +365,5 @@ def _environment() -> Environment:
     )
     environment.filters["thousands"] = lambda number: f"{number:,}"
     environment.filters["code"] = _code
+    environment.filters["head"] = lambda warning: _HEAD.split(warning)[0].rstrip(".")
     return environment
