@@ -253,3 +253,9 @@ def test_a_note_is_said_once_however_often_it_is_referred_to(html_page: str) -> 
     (note,) = re.findall(r'<li id="note-(\d+)">No claim is made', page)
     assert 1 == page.count("No claim is made on fewer")
     assert page.count(f'href="#note-{note}"') > 1
+
+
+def test_the_notes_of_the_leaderboard_are_among_the_notes(html_page: str) -> None:
+    notes = html_page.partition('id="notes"')[2].partition("</section>")[0]
+    assert "Tier: models that do not differ significantly" in notes
+    assert "a reference that is not ranked" in notes
