@@ -88,7 +88,8 @@ def build_report(
     rankings: list[Ranking] = []
     if ranked and study is not None:
         settings = settings or replace(settings_of(metadata), resamples=Settings().resamples)
-        groups, explained, rankings = _with_standings(groups, study.models(baselines=settings.baselines), settings)
+        models = ranked_models(study.models(baselines=settings.baselines))
+        groups, explained, rankings = _with_standings(groups, models, settings)
         sections = [
             replace(section, notes=(*explained, *section.notes)) if section.leaderboard else section
             for section in sections
@@ -104,6 +105,12 @@ def build_report(
         rules=rules,
         rankings=tuple(rankings),
     )
+
+
+def ranked_models(models: ScoreTable) -> ScoreTable:
+    """Without the oracle, unless there is nothing else: it answers from the labels and shows the ceiling."""
+    others = [group for group in models.groups if group.kind != "oracle"]
+    return models.with_groups(others or models.groups)
 
 
 def _beside(section: Section, references: Sequence[Reference]) -> Section:

@@ -32,10 +32,7 @@ _RELEASED = (
     "Scored by the rules of the released scorer, for comparison with published numbers only. No chance level is shown: "
     "these rules give turns without labels 1 and comparisons without a winner 0, so guessing has no constant score."
 )
-_DEMONSTRATION = (
-    "These are demonstration conversations written by this project: they contain no human data, and the scores cannot "
-    "be compared with published ones."
-)
+_DEMONSTRATION = "Demonstration conversations: no human data, not comparable with published scores."
 
 
 def warnings_of(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple[str, ...]:

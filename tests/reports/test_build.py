@@ -144,7 +144,7 @@ def test_other_modes_beside_the_primary_one_are_named_under_the_leaderboard(make
 def test_demonstration_data_is_named(make_scores: MakeScores) -> None:
     scores = make_scores()
     scores["metadata"]["sources"] = ["synthetic-demo"]
-    assert "demonstration conversations" in build_report(scores).warnings[0]
+    assert "Demonstration conversations" in build_report(scores).warnings[0]
 
 
 def test_what_was_left_out_is_named(make_scores: MakeScores) -> None:

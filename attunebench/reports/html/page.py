@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from attunebench.analyses import ANALYSES, Settings, Subject, analyse
 from attunebench.analyses.base import in_mode, primary_mode
 from attunebench.analyses.palette import OUTLINES, palette
+from attunebench.analyses.table import Analysis
 from attunebench.codebook import default_codebook
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY
@@ -27,6 +30,8 @@ from attunebench.reports.html import chunks, overview, profiles, tour
 from attunebench.reports.html.charts import SHAPES
 from attunebench.reports.html.drills import Drills
 from attunebench.reports.html.facets import facets
+from attunebench.reports.html.footnotes import Footnotes, sentences
+from attunebench.reports.html.picture import Picture
 from attunebench.reports.html.tables import ShownTable, shown_table
 from attunebench.reports.layout import section_table
 from attunebench.reports.model import Report, settings_of
@@ -36,11 +41,19 @@ from attunebench.text import UNDEFINED, clean, number, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
     from attunebench.transcripts import FolderTranscripts
 
 BUDGET = 10_000_000
 """Bytes that a page may have."""
+GROUPS = {
+    "leaderboard": "Ranking",
+    "perspective-gap": "Perspectives and people",
+    "question-heatmap": "Questions and emotions",
+    "distributions": "Validity and cost",
+}
+"""First analysis of each group → its title."""
 _HERE = "attunebench.reports.html"
 _STYLES = ("style", "charts", "dialog", "print")
 _SCRIPTS = (
@@ -55,8 +68,18 @@ _SCRIPTS = (
     "search",
     "tour",
     "links",
+    "contents",
     "main",
 )
+_HEAD = re.compile(r"[:;] |[.] ")
+"""What ends the head of a warning."""
+_BACKTICKS = re.compile("`([^`]*)`")
+_VERDICT = 24
+"""Words of a verdict."""
+_DRAWN, _FEWEST_DRAWN, _LABELS = 12, 5, 24
+"""Rows of a picture that stands open in the page at most and at least, and words of their labels."""
+_PANELS, _COLUMNS = 2, 9
+"""A picture of more panels, or a heat map of more columns, fills both columns of the page."""
 _REACH = 5.0
 """Half the width of a symbol in pixels."""
 _RESERVE = 64_000
@@ -86,10 +109,26 @@ def render_html(
     looks = {key: f"k{place}" for place, key in enumerate(styles)}
     names = {group.label: looks[group.model_key] for group in study.groups}
     stops = tour.tour(in_mode(study, primary_mode(study), settings))
-    parts, bodies = _parts(study, report, settings, analyses, partial(shown_table, drills=drills, looks=names))
+    found = [analyse(name, Subject(study, settings)) for name in analyses]
+    footnotes = Footnotes(table.caption for analysis in found for table in analysis.tables)
+    show = partial(shown_table, drills=drills, looks=names, footnotes=footnotes)
+    boards = list(overview.boards(report, study, settings, looks))
+    made, bodies = _analyses(found, footnotes, show)
+    profiled = list(profiles.profiles(study, report, settings))
+    bodies += [
+        _body(f"m-{place}", [show(table, prefix=f"m-{place}") for table in profile.tables], facts=profile.facts)
+        for place, profile in enumerate(profiled)
+    ]
     context: dict[str, Any] = {
-        **parts,
         "report": report,
+        "boards": [(board, show(board.table, prefix="b", sorted_by=overview.MAIN)) for board in boards],
+        "drill": drills.place,
+        "judged": _judged(report, show),
+        "board_notes": _board_notes(report),
+        "groups": _groups([shown for shown in made if not shown.analysis.missing]),
+        "skipped": [shown.analysis for shown in made if shown.analysis.missing],
+        "profiles": profiled,
+        "profile_of": {key: place for place, key in enumerate(dict.fromkeys(g.model_key for g in study.groups))},
         "stops": stops,
         "rules": tour.RULES,
         "talks": _talks(study, settings),
@@ -102,6 +141,7 @@ def render_html(
         # A page of one inline script can name its hash and allow no other.
         "script_hash": f"sha256-{base64.b64encode(hashlib.sha256(_script().encode()).digest()).decode('ascii')}",
         "settings": settings,
+        "footnotes": footnotes,
     }
     front = _environment().get_template("page.html").render(**context)
     # The page can list the values of what enters the Composite and of what a cell leads to.
@@ -119,50 +159,121 @@ def render_html(
     )
 
 
-def _parts(
-    study: ScoreTable, report: Report, settings: Settings, analyses: Sequence[str], show: Callable[..., ShownTable]
-) -> tuple[dict[str, Any], list[chunks.Chunk]]:
-    """What the leaderboard, the analyses and the profiles show at once, and what is folded away under them."""
-    boards = [
-        (one, show(one.table, prefix="b", sorted_by=overview.MAIN)) for one in overview.boards(report, study, settings)
-    ]
-    judged = [section for section in report.sections if {row.id for row in section.rows} <= JUDGED]
-    bodies, made = [], []
-    found = [analyse(name, Subject(study, settings)) for name in analyses]
+class Shown(NamedTuple):
+    """An analysis as the page shows it: the first sentence of what it found, and the table that is drawn.
+
+    `picture` has its first rows without their values in words. `width` is "wide" for a card that fills both columns,
+    "alone" for one that no other stands beside.
+    """
+
+    analysis: Analysis
+    verdict: str
+    tables: int
+    lead: ShownTable | None
+    picture: Picture | None
+    warnings: Sequence[str]
+    width: str = ""
+
+
+def _analyses(
+    found: Sequence[Analysis], footnotes: Footnotes, show: Callable[..., ShownTable]
+) -> tuple[list[Shown], list[chunks.Chunk]]:
+    """What each analysis shows at once, and what is folded away under it."""
+    warned = Counter(warning for analysis in found for warning in analysis.warnings)
+    made, bodies = [], []
     for analysis in found:
         tables = [show(table, prefix=f"t-{analysis.name}") for table in analysis.tables]
         drawn = [one for one in tables if one.picture]
-        lead = next((one for one in drawn if one.table.chart and one.table.chart.lead), drawn[0] if drawn else None)
-        made.append((analysis, tables, lead))
+        lead = min(drawn, key=lambda one: not (one.table.chart and one.table.chart.lead), default=None)
+        verdict, more = _verdict(analysis.shows)
+        # What several analyses warn of is a note of each.
+        shared = [warning for warning in analysis.warnings if warned[warning] > 1]
+        rest = [warning for warning in analysis.warnings if warning not in shared]
+        made.append(Shown(analysis, verdict, len(tables), lead, _brief(lead), rest))
         if tables:
-            bodies.append(_body(f"a-{analysis.name}", tables, lead, analysis.cannot, analysis.notes))
-    profiled = list(profiles.profiles(study, report, settings))
-    for place, profile in enumerate(profiled):
-        tables = [show(table, prefix=f"m-{place}") for table in profile.tables]
-        bodies.append(_body(f"m-{place}", tables, facts=profile.facts))
-    warned = Counter(warning for analysis in found for warning in analysis.warnings)
-    parts = {
-        "boards": boards,
-        "judged": [show(replace(section_table(one, report.groups), id="judged"), prefix="t") for one in judged],
-        "analyses": made,
-        # What several analyses warn of is said once, above them.
-        "shared": [warning for warning, times in warned.items() if times > 1],
-        "profiles": profiled,
-    }
-    return parts, bodies
+            tables.sort(key=lambda one: one is not lead)
+            said = more, analysis.cannot, footnotes.numbers([*shared, *analysis.notes])
+            bodies.append(_body(f"a-{analysis.name}", tables, analysis.question, *said))
+    return made, bodies
+
+
+def _verdict(shows: str) -> tuple[str, str]:
+    """The first sentence of what an analysis shows, of a long one the first clauses, and the rest of it."""
+    first, *_ = sentences(shows) or [""]
+    clauses = first.split("; ")
+    while len(clauses) > 1 and len("; ".join(clauses).split()) > _VERDICT:
+        clauses.pop()
+    kept = "; ".join(clauses)
+    return kept if kept == first else f"{kept}; …", shows.removeprefix(kept).lstrip("; ")
+
+
+def _brief(lead: ShownTable | None) -> Picture | None:
+    """The table's picture with its first rows, of those with long labels fewer."""
+    drawn = lead.picture if lead else None
+    if drawn is None or drawn.kind not in ("rows", "heat"):
+        return drawn
+    labels = [row.label for row, _ in drawn.heat.rows] if drawn.heat else [row.label for row in drawn.rows]
+    words = list(accumulate(len(label.split()) for label in labels))
+    kept = max(_FEWEST_DRAWN, min(_DRAWN, sum(count <= _LABELS for count in words)))
+    marks = {row.mark for row in drawn.rows}  # one that all rows have tells nothing
+    cut = [row._replace(values=(), mark=row.mark if len(marks) > 1 else "") for row in drawn.rows[:kept]]
+    brief = drawn._replace(rows=cut)
+    if drawn.heat:
+        brief = drawn._replace(heat=drawn.heat._replace(rows=drawn.heat.rows[:kept]))
+    return brief._replace(more=drawn.more + len(labels[kept:]))
+
+
+def _groups(shown: Iterable[Shown]) -> list[tuple[str, list[Shown]]]:
+    """The analyses under the titles of their groups, in two columns of cards."""
+    order = list(ANALYSES)
+    starts = {order.index(first): title for first, title in GROUPS.items()}
+    groups: dict[str, list[Shown]] = {}
+    for one in shown:
+        place = order.index(one.analysis.name)
+        groups.setdefault(starts[max(start for start in starts if start <= place)], []).append(one)
+    return [(title, _in_columns(members)) for title, members in groups.items()]
+
+
+def _in_columns(members: Sequence[Shown]) -> list[Shown]:
+    placed: list[Shown] = []
+    left = False  # whether the card before stands in the left column, with room beside it
+    for one in members:
+        drawn = one.picture
+        panels = max((len(panels) for panels in drawn.abreast), default=0) if drawn else 0
+        wide = panels > _PANELS or (drawn is not None and drawn.heat is not None and len(drawn.heat.columns) > _COLUMNS)
+        if wide and left:
+            placed[-1] = placed[-1]._replace(width="alone")
+        placed.append(one._replace(width="wide" if wide else ""))
+        left = not wide and not left
+    return [*placed[:-1], placed[-1]._replace(width="alone")] if left else placed
+
+
+def _judged(report: Report, show: Callable[..., ShownTable]) -> list[ShownTable]:
+    """The scores of the models' own replies by judges."""
+    sections = [section for section in report.sections if {row.id for row in section.rows} <= JUDGED]
+    return [show(replace(section_table(one, report.groups), id="judged"), prefix="t") for one in sections]
+
+
+def _board_notes(report: Report) -> list[str]:
+    """What is said of the leaderboard."""
+    section = next(section for section in report.sections if section.leaderboard)
+    return [*section.notes, *report.notes]
 
 
 def _body(
     name: str,
     tables: Sequence[ShownTable],
-    lead: ShownTable | None = None,
+    question: str = "",
+    shows: str = "",
     cannot: str = "",
-    notes: Sequence[str] = (),
+    notes: Sequence[int] = (),
     facts: Sequence[tuple[str, str]] = (),
 ) -> chunks.Chunk:
-    """What is folded away at first, drawn and packed; the picture of `lead` stands open in the page."""
-    body = _environment().get_template("body.html")
-    return chunks.chunk(f"body-{name}", body.render(tables=tables, lead=lead, cannot=cannot, notes=notes, facts=facts))
+    """What is folded away at first, drawn and packed; the picture of an analysis's first table stands open above it."""
+    said = {"question": question, "shows": shows, "cannot": cannot, "notes": notes, "facts": facts}
+    return chunks.chunk(
+        f"body-{name}", _environment().get_template("body.html").render(name=name, tables=tables, **said)
+    )
 
 
 def _symbols(markers: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -196,7 +307,7 @@ def _about(study: ScoreTable, drills: Drills, stops: Sequence[tour.Stop], metric
         "metrics": {
             card.id: {
                 "label": card.label,
-                "meaning": card.meaning,
+                "meaning": card.meaning.replace("`", ""),
                 "level": card.level,
                 "better": card.higher_is_better,
                 "best": None if card.higher_is_better is None else card.high if card.higher_is_better else card.low,
@@ -259,6 +370,13 @@ def _script() -> str:
     return f'"use strict";\n(() => {{\n{parts}\n}})();\n'
 
 
+def _code(text: str) -> Markup:
+    """The text as markup, with what stands between backticks as code."""
+    from markupsafe import Markup, escape
+
+    return Markup(_BACKTICKS.sub(r"<code>\1</code>", str(escape(visible(text)))))
+
+
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -272,4 +390,6 @@ def _environment() -> Environment:
         finalize=lambda value: visible(value) if type(value) is str else value,
     )
     environment.filters["thousands"] = lambda number: f"{number:,}"
+    environment.filters["code"] = _code
+    environment.filters["head"] = lambda warning: _HEAD.split(warning)[0].rstrip(".")
     return environment

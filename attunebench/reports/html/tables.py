@@ -15,9 +15,11 @@ from attunebench.reports.html.picture import Picture
 
 if TYPE_CHECKING:
     from attunebench.reports.html.drills import Drills
+    from attunebench.reports.html.footnotes import Footnotes
 
-LONG = 40
-"""A table of more rows than this is closed at first."""
+_FIRST, _FEW = 12, 5
+"""So many rows of a table are shown at first: of one with more words than `_WORDY` in these the smaller number."""
+_WORDY = 200
 
 
 class ShownCell(NamedTuple):
@@ -35,18 +37,25 @@ Rows = Sequence[Sequence[ShownCell]]
 
 
 class ShownTable(NamedTuple):
-    """A table with its picture. `long`: it is folded at first. `sorted_by`: id of the column by which its rows fall."""
+    """A table with its picture; `first` of its rows are shown until a reader asks for all.
+
+    `sorted_by`: id of the column by which its rows fall. `caption` is what no other table says, `notes` are the numbers
+    of what others say as well.
+    """
 
     id: str
     table: Table
     rows: Rows
-    notes: Sequence[str]
+    caption: str
+    notes: Sequence[int]
     picture: Picture | None
-    long: bool
+    first: int
     sorted_by: str = ""
 
 
-def shown_table(table: Table, drills: Drills, looks: Mapping[str, str], prefix: str, sorted_by: str = "") -> ShownTable:
+def shown_table(
+    table: Table, drills: Drills, looks: Mapping[str, str], footnotes: Footnotes, prefix: str, sorted_by: str = ""
+) -> ShownTable:
     """The table as the page shows it; its id begins with `prefix`. `looks`: label of a model → name of its looks."""
     keys, rows = leading_keys(table), []
     for row in table.rows:
@@ -59,12 +68,18 @@ def shown_table(table: Table, drills: Drills, looks: Mapping[str, str], prefix: 
             beside, drill = ", ".join(words.beside), drills.place(cell.drill, about)
             cells.append(ShownCell(words.value, words.interval, beside, sort, drill, place < keys))
         rows.append(cells)
+    caption, shared = footnotes.split(table.caption)
     return ShownTable(
         f"{prefix}-{table.id}".replace("_", "-"),
         table,
         rows,
-        notes_of(table),
+        caption,
+        footnotes.numbers([*shared, *notes_of(table)]),
         picture(table, looks, drills.place),
-        long=len(rows) > LONG,
-        sorted_by=sorted_by,
+        _FEW if _words(rows[:_FIRST]) > _WORDY else _FIRST,
+        sorted_by,
     )
+
+
+def _words(rows: Rows) -> int:
+    return sum(len(f"{cell.value} {cell.interval} {cell.beside}".split()) for row in rows for cell in row)

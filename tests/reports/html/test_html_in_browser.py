@@ -47,6 +47,7 @@ def tab(chromium: Any, page_file: Path) -> Iterator[Tab]:
     """A tab that must not complain, and must ask for nothing but the file itself."""
     context = chromium.new_context(viewport={"width": 1400, "height": 900}, color_scheme="light")
     opened = Tab(context, page_file)
+    opened.page.locator("#board details.numbers").first.evaluate("fold => { fold.open = true; }")
     yield opened
     context.close()
     assert [] == opened.complaints
