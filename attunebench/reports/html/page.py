@@ -42,7 +42,7 @@ BUDGET = 10_000_000
 """Bytes that a page may have."""
 _HERE = "attunebench.reports.html"
 _STYLES = ("style", "charts", "dialog", "print")
-_SCRIPTS = ("start", "text", "data", "tables", "answers", "turn", "behind", "tour", "talks", "main")
+_SCRIPTS = ("start", "text", "data", "tables", "answers", "turn", "behind", "tour", "talks", "print", "main")
 _REACH = 5.0
 """Half the width of a symbol in pixels."""
 _RESERVE = 64_000

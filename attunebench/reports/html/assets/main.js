@@ -14,3 +14,4 @@ prepare(document.querySelector("main"));
 document.addEventListener("toggle", (event) => unfold(event.target), true);
 reveal();
 startTour();
+startPrint();
