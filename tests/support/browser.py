@@ -44,13 +44,14 @@ class Tab:
     def focused(self) -> str:
         return str(self.page.evaluate("document.activeElement.textContent.trim()"))
 
-    def unfold(self) -> None:
-        """Open every fold of the page, those in what was packed too."""
+    def unfold(self, tables: bool = True) -> None:
+        """Open every fold of the page, those in what was packed too; and all further `tables` and rows that it has."""
         for _ in range(2):
             self.page.evaluate("for (const one of document.querySelectorAll('details:not([open])')) one.open = true")
             self.page.wait_for_function("!document.querySelector('details[open][data-body]')")
             self.page.evaluate("new Promise((done) => setTimeout(done, 300))")
-        self.page.evaluate("for (const one of document.querySelectorAll('[data-show], [data-all]')) one.click()")
+        if tables:
+            self.page.evaluate("for (const one of document.querySelectorAll('[data-show], [data-all]')) one.click()")
 
     def words(self) -> int:
         return int(self.page.evaluate("document.body.innerText.split(/\\s+/).length"))
