@@ -1,8 +1,10 @@
-"""How large the HTML report of a study is, how long it takes to make, and how long a browser takes to open it.
+"""What the HTML report costs whom: its maker, its readers, and their paper.
 
-Usage: python benchmarks/html_report.py [--models N] [--conversations N] [--cache DIR] [--keep FILE]
-The default is the load target, 11 models × 200 conversations with long texts and raw replies: under 10 MB, made in
-20 s, opened in 1 s. The data is generated once into the cache folder. Opening needs playwright and Chromium.
+Usage: python benchmarks/html_report.py [STUDY ...] [--cache DIR]
+A study is `demo` or MODELSxCONVERSATIONS; by default demo, 5x100 and 11x200, with long texts and raw replies. Targets:
+made in 20 s of processor time, under 10 MB, opened in 1 s, 1,500 words at once and 12,000 unfolded, 4 pages of verdicts
+and leaderboard. Data is generated once into the cache folder, where the pages are left. Opening requires playwright and
+Chromium.
 """
 
 from __future__ import annotations
@@ -21,12 +23,16 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
+from browser import BROWSER, Tab
 from entries import an_entry
 from planted import Plan, Skill, answered, planted_conversations
+from playwright.sync_api import sync_playwright
 
 from attunebench.backends.base import Reply
+from attunebench.conversations import demo_folder
+from attunebench.demo import run_demo
 from attunebench.journal import Journal
-from attunebench.reports.html import BUDGET, render_html
+from attunebench.reports.html import render_html
 from attunebench.scorer import score_folders
 from attunebench.scores import read_scores, write_scores
 from attunebench.transcripts import FolderTranscripts
@@ -36,30 +42,46 @@ _FREQUENCIES = list(accumulate(1 / (rank + 2.7) for rank in range(_VOCABULARY)))
 _KINDS = ("draft", "review", "binary_hp", "pairwise")
 
 
+_TIMES = """[
+    performance.getEntriesByName('first-contentful-paint')[0].startTime,
+    performance.getEntriesByType('navigation')[0].loadEventEnd,
+]"""
+_HEADS = ("study", "CPU s", "MB", "first paint s", "loaded s", "words", "unfolded", "pages")
+_TARGETS = ("target", "20", "10", "", "1", "1,500", "12,000", "4")
+
+
 def main() -> None:
-    options = _options()
-    folder = options.cache / f"html_{options.models}x{options.conversations}"
-    if not (folder / "scores.json").exists():
-        _generate(folder, options.models, options.conversations)
-    scores = read_scores(folder / "scores.json")
-    began, busy = time.perf_counter(), time.process_time()
-    with FolderTranscripts(folder / "conversations", folder / "results") as evidence:
-        text = render_html(scores, evidence=evidence)
-    took, busy = time.perf_counter() - began, time.process_time() - busy
-    size = len(text.encode())
-    print(f"{options.models} models × {options.conversations} conversations: {size / 1e6:.1f} MB of {BUDGET / 1e6:.0f}")
-    print(f"made in {took:.1f} s ({busy:.1f} s of processor time), {took / 20:.2f} × target")
-    options.keep.write_text(text, "utf-8")
-    _open(options.keep)
-
-
-def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Size and speed of the HTML report.")
-    parser.add_argument("--models", type=int, default=11)
-    parser.add_argument("--conversations", type=int, default=200)
+    parser.add_argument("studies", nargs="*", default=["demo", "5x100", "11x200"])
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "attunebench-benchmark")
-    parser.add_argument("--keep", type=Path, default=Path(tempfile.gettempdir()) / "attunebench-benchmark.html")
-    return parser.parse_args()
+    options = parser.parse_args()
+    for cells in (_HEADS, _TARGETS):
+        _print(cells)
+    for study in options.studies:
+        folder = options.cache / f"html_{study}"
+        conversations = demo_folder() if study == "demo" else folder / "conversations"
+        if not (folder / "scores.json").exists():
+            _make(study, folder)
+        scores = read_scores(folder / "scores.json")
+        busy = time.process_time()
+        with FolderTranscripts(conversations, folder / "results") as evidence:
+            text = render_html(scores, evidence=evidence)
+        busy = time.process_time() - busy
+        (folder / "report.html").write_text(text, "utf-8")
+        _print((study, f"{busy:.1f}", f"{len(text.encode()) / 1e6:.2f}", *_opened(folder / "report.html")))
+
+
+def _print(cells: tuple[str, ...]) -> None:
+    print("  ".join(cell.rjust(max(8, len(head))) for cell, head in zip(cells, _HEADS, strict=False)), flush=True)
+
+
+def _make(study: str, folder: Path) -> None:
+    if study == "demo":
+        folder.mkdir(parents=True, exist_ok=True)
+        write_scores(folder / "scores.json", run_demo(folder / "results"))
+    else:
+        models, count = map(int, study.split("x"))
+        _generate(folder, models, count)
 
 
 def _generate(folder: Path, models: int, count: int) -> None:
@@ -123,26 +145,25 @@ def _prose(rng: random.Random, vocabulary: list[str], words: int) -> str:
     return " ".join(rng.choices(vocabulary, cum_weights=_FREQUENCIES, k=int(words * rng.uniform(0.5, 1.6))))
 
 
-def _open(page: Path) -> None:
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        print("not opened: playwright is not installed")
-        return
-    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if browser is None:
-        print("not opened: there is no Chromium")
-        return
+def _opened(path: Path) -> tuple[str, ...]:
+    """Times of the fastest of three openings, words, and printed pages, as a browser has them."""
+    if BROWSER is None:
+        return ("no Chromium",)
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
+        chromium = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
         times = []
         for _ in range(3):
-            tab = chromium.new_page()
-            tab.goto(page.resolve().as_uri())
-            times.append(tab.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") / 1000)
-            tab.close()
+            context = chromium.new_context(viewport={"width": 1400, "height": 900})
+            tab = Tab(context, path)
+            tab.page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
+            times.append(tab.page.evaluate(_TIMES))
+            words, pages = tab.words(), tab.printed_pages("A4")
+            tab.unfold(tables=False)
+            unfolded = tab.words()
+            context.close()
         chromium.close()
-    print(f"opened in {min(times):.2f} to {max(times):.2f} s, {max(times):.2f} × target")
+    painted, loaded = (min(each) / 1000 for each in zip(*times, strict=True))
+    return (f"{painted:.2f}", f"{loaded:.2f}", f"{words:,}", f"{unfolded:,}", str(pages))
 
 
 if __name__ == "__main__":

@@ -69,6 +69,7 @@ _SCRIPTS = (
     "tour",
     "links",
     "contents",
+    "print",
     "main",
 )
 _HEAD = re.compile(r"[:;] |[.] ")

@@ -1,16 +1,20 @@
-"""The small study and its page, made once."""
+"""The small study and the demonstration, and a page of each, made once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from browser import BROWSER
+from demo_scores import demo_scores_file
 from html_study import SETTINGS, Texts, small_scores
 
+from attunebench.conversations import demo_folder
 from attunebench.reports.html import render_html
-from attunebench.scores import Scores
+from attunebench.scores import Scores, read_scores
+from attunebench.transcripts import FolderTranscripts
 
 
 @pytest.fixture(scope="session")
@@ -22,6 +26,17 @@ def html_scores() -> Scores:
 def html_page(html_scores: Scores) -> str:
     """The page of these scores with hostile texts behind them."""
     return render_html(html_scores, evidence=Texts(), settings=SETTINGS)
+
+
+@pytest.fixture(scope="session")
+def demo_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of the demonstration with the texts of its conversations."""
+    scores = demo_scores_file()
+    with FolderTranscripts(demo_folder(), scores.parent) as evidence:
+        text = render_html(read_scores(scores), evidence=evidence)
+    path = tmp_path_factory.mktemp("demo") / "report.html"
+    path.write_text(text, "utf-8")
+    return path
 
 
 @pytest.fixture(scope="module")

@@ -32,4 +32,3 @@ function startContents() {
 }
 
 document.addEventListener("click", showMore);
-startContents();

@@ -13,4 +13,6 @@ document.addEventListener("toggle", (event) => unfold(event.target), true);
 startSearch();
 startConversations();
 startTour();
+startContents();
 startLinks();
+startPrint();
