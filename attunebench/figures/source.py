@@ -6,7 +6,6 @@ Computes no statistic and draws nothing.
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,7 +15,7 @@ from attunebench import analyses
 from attunebench.analyses.base import NOTHING_SCORED, Settings, Subject, best_first, in_mode, primary_mode
 from attunebench.analyses.palette import Style, palette
 from attunebench.analyses.sampling import Sampling, claimed
-from attunebench.analyses.table import Analysis, Cell, Missing, Table
+from attunebench.analyses.table import Analysis, Cell, Missing, Plot, Table
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores.table import ScoreTable
 from attunebench.text import printable
@@ -25,8 +24,14 @@ Width = Literal["single", "double"]
 INCHES: dict[Width, float] = {"single": 89 / 25.4, "double": 183 / 25.4}
 """One column and two of a journal's page, 89 and 183 mm."""
 
-SUMMARY = Style("#000000", "#FFFFFF", "bar", ())
-"""The looks of a row over all models, and of a reference."""
+INK, FAINT = "#222222", "#6B6B6B"
+SUMMARY = Style(INK, "#FFFFFF", "circle", ())
+"""The looks of a row that is no model's."""
+ROLES: Mapping[str | None, Style] = {
+    "person": Style(INK, "#FFFFFF", "circle", ()),
+    "all models": Style(FAINT, "#FFFFFF", "diamond", (4.0, 2.0)),
+    "reference": Style(FAINT, "#FFFFFF", "bar", (1.2, 1.4)),
+}
 _LONGEST_NAME = 26
 
 
@@ -97,11 +102,15 @@ class Source:
         """Whether a tested value is significant, with enough behind it."""
         return claimed(cell, self.settings)
 
+    def bold(self, drawn: Plot) -> list[list[bool]]:
+        """Which values of a heat map may be claimed."""
+        return [[self.claimed(cell) for cell in row.cells] for row in drawn.rows]
+
     @cached_property
     def styles(self) -> Mapping[str, Style]:
-        """Label → looks, over the whole study; of a row that is no model, those of a summary."""
+        """Label → looks, over the whole study."""
         looks = palette(self.study.groups)
-        return defaultdict(lambda: SUMMARY, {group.label: looks[group.model_key] for group in self.study.groups})
+        return {group.label: looks[group.model_key] for group in self.study.groups}
 
     @cached_property
     def names(self) -> Mapping[str, str]:
