@@ -35,9 +35,9 @@ class _Format(str, Enum):
 def figures(
     files: ScoresFilesArgument = None,
     scores: ScoresFilesOption = None,
-    output: Annotated[Path, flag("Folder for the figures, captions.md and methods.md.", "-o", "--output", metavar="DIR")] = Path(
-        "figures"
-    ),
+    output: Annotated[
+        Path, flag("Folder for the figures, captions.md and methods.md.", "-o", "--output", metavar="DIR")
+    ] = Path("figures"),
     format: Annotated[
         list[_Format] | None, flag("File format; repeat it for several.", "--format", "-f", shown="svg")
     ] = None,

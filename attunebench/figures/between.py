@@ -33,8 +33,8 @@ from attunebench.analyses.table import (
     words,
 )
 from attunebench.analyses.verdicts import judges_text, listed, sample_text
-from attunebench.figures.sheets import HeatMap, Panel, Sheet
-from attunebench.figures.source import Source, cells, has, n_text, percent, unit_words
+from attunebench.figures.sheets import HeatMap, Panel, Sheet, n_text
+from attunebench.figures.source import Source, cells, has, percent, unit_words
 from attunebench.metrics.registry import REGISTRY, cards_of
 from attunebench.scores import BASE_RATE
 from attunebench.scores.table import ScoreTable

@@ -15,8 +15,7 @@ import numpy as np
 
 from attunebench.analyses.palette import OUTLINES, Style
 from attunebench.analyses.table import Cell, PlotRow, number_of
-from attunebench.figures.sheets import Floats, Page, Panel
-from attunebench.figures.source import FAINT, INK, ROLES, SUMMARY, n_text
+from attunebench.figures.sheets import Floats, Page, Panel, n_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +23,14 @@ if TYPE_CHECKING:
 
     from attunebench.figures.source import Look, Source
 
-PALE = "#EDEFF2"
+INK, FAINT, PALE = "#222222", "#6B6B6B", "#EDEFF2"
+SUMMARY = Style(INK, "#FFFFFF", "circle", ())
+"""The looks of a row that is no model's."""
+ROLES: Mapping[str | None, Style] = {
+    "person": Style(INK, "#FFFFFF", "circle", ()),
+    "all models": Style(FAINT, "#FFFFFF", "diamond", (4.0, 2.0)),
+    "reference": Style(FAINT, "#FFFFFF", "bar", (1.2, 1.4)),
+}
 _WIDTHS: Mapping[str | None, float] = {"person": 2.4, "all models": 1.4, "reference": 1.0}
 SMALL_TYPE, HEADING = 7.0, 8.5
 _STYLE = resources.files("attunebench.figures") / "print.mplstyle"

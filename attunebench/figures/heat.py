@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attunebench.analyses.table import number_of
-from attunebench.figures.drawing import PALE, SMALL_TYPE, new_figure
+from attunebench.figures.drawing import FAINT, INK, PALE, SMALL_TYPE, new_figure
 from attunebench.figures.sheets import Floats, HeatMap
-from attunebench.figures.source import FAINT, INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -24,8 +24,8 @@ from attunebench.analyses.table import (
     words,
 )
 from attunebench.analyses.verdicts import sample_text
-from attunebench.figures.sheets import HeatMap, Panel, Sheet
-from attunebench.figures.source import Source, cells, n_text, unit_words
+from attunebench.figures.sheets import HeatMap, Panel, Sheet, n_text
+from attunebench.figures.source import Source, cells, unit_words
 from attunebench.metrics.registry import REGISTRY
 from attunebench.text import printable
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from types import MappingProxyType
@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from attunebench.analyses.table import Plot, Table
+from attunebench.analyses.table import Cell, Plot, Table
 
 Floats = NDArray[np.float64]
 
@@ -131,3 +131,15 @@ class Entry:
 _TEXTS = json.loads((resources.files("attunebench.figures") / "catalogue.json").read_text(encoding="utf-8"))
 FIGURES: Mapping[str, Entry] = MappingProxyType({name: Entry(name, **texts) for name, texts in _TEXTS.items()})
 """Name → entry, in the order in which they are drawn."""
+
+
+def n_text(over: Iterable[Cell], noun: str = "conversations") -> str:
+    """ "n = 66 conversations", "n = 60–66 conversations": what values are over, or the counts of a column of counts."""
+    counts = [cell.value if cell.n is None and isinstance(cell.value, int) else cell.n for cell in over]
+    some = [count for count in counts if count]
+    if not some:
+        return "n = 0"
+    low, high = min(some), max(some)
+    if high == 1:
+        noun = noun.removesuffix("s")
+    return (f"n = {low:,} {noun}" if low == high else f"n = {low:,}–{high:,} {noun}").strip()

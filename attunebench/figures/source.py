@@ -6,7 +6,7 @@ Computes no statistic and draws nothing.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -24,14 +24,6 @@ Width = Literal["single", "double"]
 INCHES: dict[Width, float] = {"single": 89 / 25.4, "double": 183 / 25.4}
 """One column and two of a journal's page, 89 and 183 mm."""
 
-INK, FAINT = "#222222", "#6B6B6B"
-SUMMARY = Style(INK, "#FFFFFF", "circle", ())
-"""The looks of a row that is no model's."""
-ROLES: Mapping[str | None, Style] = {
-    "person": Style(INK, "#FFFFFF", "circle", ()),
-    "all models": Style(FAINT, "#FFFFFF", "diamond", (4.0, 2.0)),
-    "reference": Style(FAINT, "#FFFFFF", "bar", (1.2, 1.4)),
-}
 _LONGEST_NAME = 26
 
 
@@ -164,18 +156,6 @@ def unit_words(metric_id: str) -> str:
     if (card.low, card.high) == (0, 1):
         return "share" if card.unit == "share" else "0 to 1"
     return f"{card.low:g} to {card.high:g}".replace("-", "−")
-
-
-def n_text(over: Iterable[Cell], noun: str = "conversations") -> str:
-    """ "n = 66 conversations", "n = 60–66 conversations": what values are over, or the counts of a column of counts."""
-    counts = [cell.value if cell.n is None and isinstance(cell.value, int) else cell.n for cell in over]
-    some = [count for count in counts if count]
-    if not some:
-        return "n = 0"
-    low, high = min(some), max(some)
-    if high == 1:
-        noun = noun.removesuffix("s")
-    return (f"n = {low:,} {noun}" if low == high else f"n = {low:,}–{high:,} {noun}").strip()
 
 
 def percent(value: float | None, undefined: str = "–") -> str:

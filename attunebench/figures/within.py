@@ -13,8 +13,8 @@ from attunebench.analyses.table import Cell, Chart, Missing, Role, Table, column
 from attunebench.analyses.verdicts import with_interval
 from attunebench.constants import BRANCHES
 from attunebench.figures.between import metric_panel
-from attunebench.figures.sheets import HeatMap, Panel, Sheet
-from attunebench.figures.source import Source, cells, has, n_text, percent, unit_words
+from attunebench.figures.sheets import HeatMap, Panel, Sheet, n_text
+from attunebench.figures.source import Source, cells, has, percent, unit_words
 from attunebench.metrics.registry import REGISTRY
 from attunebench.text import number
 
