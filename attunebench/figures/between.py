@@ -9,15 +9,16 @@ import numpy as np
 
 from attunebench.analyses.base import (
     CANONICAL,
+    NO_CORRELATION,
     better,
     by_value,
     defined_metrics,
     label_of,
+    levels,
     primary_mode,
-    reference_of,
     value_of,
 )
-from attunebench.analyses.sampling import mean_of, mean_over_models
+from attunebench.analyses.sampling import mean_over_models
 from attunebench.analyses.table import (
     Cell,
     Chart,
@@ -34,9 +35,8 @@ from attunebench.analyses.table import (
 )
 from attunebench.analyses.verdicts import judges_text, listed, sample_text
 from attunebench.figures.sheets import HeatMap, Panel, Sheet, n_text
-from attunebench.figures.source import Source, cells, has, percent, unit_words
-from attunebench.metrics.registry import REGISTRY, cards_of
-from attunebench.scores import BASE_RATE
+from attunebench.figures.source import Source, cells, charted, has, percent, unit_words
+from attunebench.metrics.registry import REGISTRY
 from attunebench.scores.table import ScoreTable
 from attunebench.text import number
 
@@ -64,7 +64,7 @@ def leaderboard(source: Source) -> Iterator[Sheet]:
         raise Missing("Neither the Composite nor Pairwise is defined for any conversation.")
     panels = [
         Panel(
-            plot(one, replace(one.chart, bands="tier")),
+            charted(one),
             f"{unit_words(one.id)}, {n_text(cells(one, 'score'))}",
             beside=[
                 (5, "tier", list(map(_rank, cells(one, "tier")))),
@@ -72,7 +72,6 @@ def leaderboard(source: Source) -> Iterator[Sheet]:
             ],
         )
         for one in tables
-        if one.chart
     ]
     yield Sheet(panels, tables=tables[:1])
 
@@ -109,16 +108,10 @@ def _per_mode(source: Source, name: str, metrics: Sequence[str]) -> Iterator[She
 
 def metric_panel(study: ScoreTable, metric_id: str, labels: Sequence[str], values: Sequence[Cell]) -> Panel:
     """A metric's mean per model, beside chance and the base rate where it has them."""
-    chance = cards_of(study.rules)[metric_id].chance
-    lines = {} if chance is None else {"chance": chance}
-    reference = reference_of(study, BASE_RATE)
-    if reference is not None and metric_id in reference.values:
-        base = mean_of(list(reference.values[metric_id][:, None])).item()
-        lines |= {} if np.isnan(base) else {"base rate": base}
     axis = f"{unit_words(metric_id)}{'' if better(metric_id) else ', lower is better'}, {n_text(values, '')}"
     rows = tuple(PlotRow(label, (cell,)) for label, cell in zip(labels, values, strict=True))
     card = REGISTRY[metric_id]
-    drawn = Plot("intervals", card.label, axis, (Column(metric_id, card.label),), rows, lines)
+    drawn = Plot("intervals", card.label, axis, (Column(metric_id, card.label),), rows, levels(study, metric_id))
     return Panel(drawn, axis, bounds=(card.low, card.high))
 
 
@@ -266,7 +259,7 @@ def skill_correlations(source: Source) -> Iterator[HeatMap | Sheet]:
         rho, clean = (dict(zip(ends, cells(pairs, one), strict=True)) for one in ("rho", "corrected"))
         yield _triangle(source, pairs, reliability, rho, clean, f"capabilities, {source.mode} mode")
         limit = source.settings.threshold
-        lines = {f"threshold |ρ| = {limit:g}": limit, "−threshold": -limit, "zero": 0.0}
+        lines = {f"threshold |ρ| = {limit:g}": limit, "−threshold": -limit, **NO_CORRELATION}
         drawn = plot(pairs, Chart("intervals", "b", ("rho",), axis="Spearman's ρ over models", lines=lines))
         beside = [(6, f"|ρ| < {limit:g}?", [str(cell.value) for cell in cells(pairs, "verdict")])]
         of = f"pairs, {source.mode} mode"

@@ -18,13 +18,15 @@ from attunebench.analyses.verdicts import sample_text
 from attunebench.errors import UsageError
 from attunebench.figures import between, people, within
 from attunebench.figures.drawing import compose, drawing, settle
-from attunebench.figures.heat import TOO_WIDE, heat_map
+from attunebench.figures.heat import heat_map
 from attunebench.figures.sheets import FIGURES, Entry, HeatMap, Page, Sheet
 from attunebench.figures.source import Look, Source
 from attunebench.scores.table import ScoreTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+_WIDE = "Drawn two columns wide to keep its texts readable."
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +92,13 @@ def _pictures(source: Source, one: Entry) -> list[Picture] | Skipped:
 
 def _picture(source: Source, one: Entry, sheet: Sheet | HeatMap) -> Picture:
     of = f"{source.mode} mode" if sheet.of is None else sheet.of
-    title, note = ", ".join(filter(None, (one.title, of))), ""
+    title = ", ".join(filter(None, (one.title, of)))
     if isinstance(sheet, HeatMap):
-        figure, labels, note = heat_map(source, title, sheet)
+        figure, labels = heat_map(source, title, sheet)
     else:
-        page = Page(**{**one.page, **sheet.page})
-        if not (page.single or source.look.wide):
-            source, note = replace(source, look=replace(source.look, width="double")), TOO_WIDE
-        figure, labels = compose(source, title, sheet.panels, page)
+        figure, labels = compose(source, title, sheet.panels, Page(**{**one.page, **sheet.page}))
     settle(figure)
+    note = _WIDE if figure.get_figwidth() > source.look.inches else ""
     made = source.analysis(one.analysis) if one.analysis else Analysis()
     level = f"{100 * source.settings.level:g} % bootstrap intervals."
     sample = sample_text(source.models()) if sheet.sample is None else sheet.sample

@@ -6,6 +6,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import resources
 from itertools import zip_longest
 from operator import itemgetter
@@ -41,7 +42,7 @@ _LETTER, _TICK = 0.061, 0.37
 """Inches of a letter, and of a number on an axis with the room that it needs."""
 _DECADES = 8.0
 """From this ratio of the greatest to the least on, an axis of costs is logarithmic."""
-_DASHES: Mapping[str, Any] = {"chance": (0, (4, 2)), "base rate": (0, (1, 1.5)), "zero": "-"}
+_DASHES: Mapping[str, Any] = {"chance": (0, (4, 2)), "base rate": (0, (1, 1.5))}
 _MEANINGS = {"chance": "chance (blind guessing)", "base rate": "base rate of the other conversations"}
 _DOT: Any = {"linestyle": "none", "marker": "o", "markersize": 2.0, "markeredgewidth": 0.0, "alpha": 0.35}
 _POINT: Any = {"linestyle": "none", "zorder": 4, "clip_on": False, "in_layout": False}
@@ -98,7 +99,7 @@ def _wrapped(text: str, inches: float) -> str:
 def compose(source: Source, title: str, panels: Sequence[Panel], page: Page) -> tuple[Figure, Sequence[str]]:
     """The panels on a page, row by row, with the keys that they need, and the labels that are on it."""
     look = source.look
-    across = min((page.wide or len(panels)) if look.wide else page.single, len(panels))
+    across = min((page.wide or len(panels)) if look.wide else page.single or page.wide, len(panels))
     lines = [panels[start : start + across] for start in range(0, len(panels), across)]
     labels = list(dict.fromkeys(of for panel in panels for of in (panel.of, *panel.labels) if of in source.styles))
     keys = _keys(source, panels, labels if page.legend else (), page)
@@ -106,6 +107,8 @@ def compose(source: Source, title: str, panels: Sequence[Panel], page: Page) -> 
     most = [max(_FEWEST_ROWS, *(len(panel.labels) for panel in line)) for line in lines]
     heights = [page.high or page.row * rows for rows in most]
     apart = page.top + (0.0 if page.high else page.head) * len(lines) + 0.15 * -(-len(keys) // columns)
+    if not (look.wide or (page.single and apart + sum(heights) <= _TALLEST)):
+        return compose(replace(source, look=replace(look, width="double")), title, panels, page)
     figure = new_figure(look, apart + sum(heights), title)
     grid = figure.subplots(len(lines), across, squeeze=False, height_ratios=heights, **page.share)
     for place, (axes, panel) in enumerate(zip_longest(grid.flat, panels)):
@@ -181,9 +184,9 @@ def _rows(axes: Axes, panel: Panel, source: Source, named: bool) -> None:
             axes.text(0.01, y, "–", transform=axes.get_yaxis_transform(), va="center", color=FAINT)
         elif kind == "dumbbells":
             _joined(axes, panel, source, y, row)
-        elif panel.dots:
-            _spread(axes, y, [quartile for quartile, *_ in others], style, panel.dots[y])
-            _dot(axes, value, y, style, small=small, size=4.6)
+        elif kind == "boxes":
+            _box(axes, y, [value, *(at for at, *_ in others)], style, panel.dots[y] if panel.dots else np.array([]))
+            _dot(axes, others[-1][0], y, style, small=row.cells[-1].small, size=4.6)
         else:
             if kind == "bars":
                 axes.barh(y, value, height=0.72, color=style.colour, alpha=0.3, linewidth=0, zorder=2)
@@ -263,9 +266,9 @@ def _dot(axes: Axes, x: float, y: float, style: Style, *, small: bool = False, s
     axes.plot([x], [y], marker=_marker(style), **_POINT, **looks)
 
 
-def _spread(axes: Axes, y: int, quartiles: Sequence[float], style: Style, dots: Floats) -> None:
+def _box(axes: Axes, y: int, quantiles: Sequence[float], style: Style, dots: Floats) -> None:
     """A dot for each conversation, the middle half as a bar, and the median across it."""
-    lower, median, upper = quartiles
+    _, lower, median, upper, *_ = quantiles
     # Up and down within a row, so that equal values lie side by side; the same each time.
     jitter = 0.36 * (np.modf(np.arange(len(dots)) * 0.6180339887)[0] * 2 - 1)
     axes.plot(np.sort(dots), y + jitter, color=style.colour, zorder=1, **_DOT)
@@ -295,8 +298,6 @@ def _lines(axes: Axes, panel: Panel, source: Source, _named: bool) -> None:
     axes.set_xticks(steps, [column.label for column in panel.plot.columns])
     axes.set_xlim(-0.4, len(steps) - 0.6)
     axes.yaxis.grid(True)
-    for name, level in panel.plot.lines.items():
-        axes.axhline(level, zorder=1, **_reference(name))
 
 
 def _scatter(axes: Axes, panel: Panel, source: Source, _named: bool) -> None:
@@ -328,9 +329,9 @@ _DRAW: Mapping[str, Callable[[Any, Panel, Source, bool], None]] = {"lines": _lin
 
 def _near(panel: Panel) -> tuple[dict[str, float], dict[str, float]]:
     """Reference lines that are drawn, and those that lie too far away."""
-    if panel.plot.kind == "scatter" or panel.dots:
+    if panel.plot.kind == "scatter":
         return {}, {}
-    if panel.plot.kind == "lines" or panel.limits is not None:
+    if panel.limits is not None:
         return dict(panel.plot.lines), {}
     return panel.plot.references(intervals=panel.plot.kind != "dumbbells" or panel.spread > 0)
 
@@ -338,15 +339,15 @@ def _near(panel: Panel) -> tuple[dict[str, float], dict[str, float]]:
 def _references(axes: Axes, panel: Panel, look: Look) -> str:
     """Sets the limits of the axis of values and draws its reference lines; words for those that are too far away."""
     plot, (near, far) = panel.plot, _near(panel)
-    if plot.kind in _DRAW or panel.dots:
+    if plot.kind == "scatter":
         return ""
     intervals = plot.kind != "dumbbells" or panel.spread > 0
     if panel.limits is not None:
         axes.set_xlim(*panel.limits)
-    else:
+    elif plot.kind != "lines":
         _fit(axes, *plot.span(near.values(), intervals=intervals), bounds=panel.bounds)
     for name, at in near.items():
-        axes.axvline(at, zorder=1, **_reference(name))
+        (axes.axhline if plot.kind == "lines" else axes.axvline)(at, zorder=1, **_reference(name))
     low = plot.span(intervals=intervals)[0]
     words = [
         f"{'◂ ' if at < low else ''}{name} {at:.{1 if abs(at) > 1.5 else 2}f}{'' if at < low else ' ▸'}"
@@ -370,7 +371,7 @@ def _ends(cell: Cell) -> tuple[float, float, float]:
 
 def _reference(name: str) -> dict[str, Any]:
     """The looks of a reference line."""
-    return {"color": FAINT, "linewidth": 0.9, "linestyle": _DASHES.get(name, ":")}
+    return {"color": FAINT, "linewidth": 0.9, "linestyle": _DASHES.get(name, "-" if name.startswith("no ") else ":")}
 
 
 def _marker(style: Style) -> Any:

@@ -22,17 +22,13 @@ if TYPE_CHECKING:
 _WIDEST_CELL, _GAP, _LINE = 0.7, 0.35, 0.115
 """Inches of the widest column; the gap beside labels, in columns; inches of one more line of a row's name."""
 _TINY = 6.0
-TOO_WIDE = "Drawn two columns wide to keep its texts readable."
 
 
-def heat_map(source: Source, title: str, heat: HeatMap) -> tuple[Figure, Sequence[str], str]:
-    """The heat map, the labels that are on it, and a note.
-
-    Where the numbers would not be readable in one column of a page, the figure is two wide, and the note says so.
-    """
-    plot, look, note, count = heat.plot, source.look, "", len(heat.plot.columns)
+def heat_map(source: Source, title: str, heat: HeatMap) -> tuple[Figure, Sequence[str]]:
+    """The heat map, two columns of a page wide where it cannot be read in one, and the labels that are on it."""
+    plot, look, count = heat.plot, source.look, len(heat.plot.columns)
     if not look.wide and count * heat.cell + heat.names > look.inches:
-        look, note = replace(look, width="double"), TOO_WIDE
+        look = replace(look, width="double")
     names = [textwrap.fill(source.names[one.label], heat.wrap) for one in plot.rows]
     heads = [source.names[one.label] for one in plot.columns]
     rows = np.array([heat.row + _LINE * name.count("\n") for name in names])
@@ -52,7 +48,7 @@ def heat_map(source: Source, title: str, heat: HeatMap) -> tuple[Figure, Sequenc
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     axes.set_xlabel(plot.axis)
-    return figure, [*(one.label for one in plot.rows), *(one.label for one in plot.columns)], note
+    return figure, [*(one.label for one in plot.rows), *(one.label for one in plot.columns)]
 
 
 def _cells(axes: Axes, heat: HeatMap, left: Floats, edges: Floats) -> None:

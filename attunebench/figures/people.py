@@ -25,7 +25,7 @@ from attunebench.analyses.table import (
 )
 from attunebench.analyses.verdicts import sample_text
 from attunebench.figures.sheets import HeatMap, Panel, Sheet, n_text
-from attunebench.figures.source import Source, cells, unit_words
+from attunebench.figures.source import Source, cells, charted, unit_words
 from attunebench.metrics.registry import REGISTRY
 from attunebench.text import printable
 
@@ -41,11 +41,9 @@ def diagnosis_groups(source: Source) -> Iterator[Sheet]:
         raise Missing("No participant reports a diagnosis, so there are no groups.")
     panels = []
     for one in tables:
-        groups = tuple(group.id for group in one.columns if group.unit != "text")
-        title = one.title.removesuffix(" by group")
-        drawn = plot(one, Chart("dumbbells", "model", groups, title, roles={"all models": "all models"}))
-        sized = (replace(of, label=f"{of.label}, {n_text(cells(one, of.id), '')}") for of in drawn.columns)
-        panels.append(Panel(replace(drawn, columns=tuple(sized)), "mean", spread=0.66))
+        drawn = charted(one, kind="dumbbells", title=one.title.removesuffix(" by group"))
+        sizes = (f"{of.label} {n_text((row.cells[i] for row in drawn.rows), '')}" for i, of in enumerate(drawn.columns))
+        panels.append(Panel(drawn, "mean; " + "; ".join(sizes), spread=0.66))
     yield Sheet(panels, tables=tables[:1])
 
 

@@ -64,14 +64,15 @@ def captions(
 
 
 def methods(pictures: Sequence[Picture], settings: Settings) -> str:
-    """What captions have no room for: what all figures share, then the details of each; markdown."""
+    """What captions have no room for: what all figures share, then the details of each, every one once; markdown."""
     general = f"{' '.join(_METHODS.split())} {intervals_text(settings)}."
-    parts = [f"<!-- {STAMP} -->\n# Methods", markdown_text(general)]
-    parts += [
-        f"## {markdown_text(one.title)}\n\n`{one.id}`\n\n{markdown_text(' '.join(one.methods))}"
-        for one in pictures
-        if one.methods
-    ]
+    parts, told = [f"<!-- {STAMP} -->\n# Methods", markdown_text(general)], dict[str, str]()
+    for picture in pictures:
+        fresh = [part for part in picture.methods if part not in told]
+        before = dict.fromkeys(f"See `{told[part]}`." for part in picture.methods if part in told)
+        told |= dict.fromkeys(fresh, picture.id)
+        text = " ".join(filter(None, (markdown_text(" ".join(fresh)), *before)))
+        parts += [f"## {markdown_text(picture.title)}\n\n`{picture.id}`", *filter(None, [text])]
     return "\n\n".join(parts) + "\n"
 
 

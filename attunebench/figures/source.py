@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from attunebench import analyses
 from attunebench.analyses.base import NOTHING_SCORED, Settings, Subject, best_first, in_mode, primary_mode
 from attunebench.analyses.palette import Style, palette
 from attunebench.analyses.sampling import Sampling, claimed
-from attunebench.analyses.table import Analysis, Cell, Missing, Plot, Table
+from attunebench.analyses.table import Analysis, Cell, Missing, Plot, Table, plot
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores.table import ScoreTable
 from attunebench.text import printable
@@ -135,6 +135,13 @@ def short_names(labels: Sequence[str], longest: int = _LONGEST_NAME) -> dict[str
         numbered = (name if count == 1 else f"{name} #{count}" for count in itertools.count(1))
         found[label] = next(one for one in numbered if one not in found.values())
     return found
+
+
+def charted(table: Table, **changes: Any) -> Plot:
+    """The table's own chart, with what print draws otherwise."""
+    if table.chart is None:
+        raise Missing(f"The table {table.title} has no chart.")
+    return plot(table, replace(table.chart, **changes))
 
 
 def cells(table: Table, column_id: str) -> list[Cell]:

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from attunebench.analyses.base import CANONICAL, by_value, defined_metrics, label_of
+from attunebench.analyses.base import CANONICAL, NO_DIFFERENCE, defined_metrics, label_of
 from attunebench.analyses.sampling import mean_over_models
-from attunebench.analyses.table import Cell, Chart, Missing, Role, Table, column, number_of, plot, table, words
+from attunebench.analyses.table import Cell, Chart, Missing, Table, column, number_of, plot, table, words
 from attunebench.analyses.verdicts import with_interval
 from attunebench.constants import BRANCHES
 from attunebench.figures.between import metric_panel
 from attunebench.figures.sheets import HeatMap, Panel, Sheet, n_text
-from attunebench.figures.source import Source, cells, has, percent, unit_words
+from attunebench.figures.source import Source, cells, charted, has, percent, unit_words
 from attunebench.metrics.registry import REGISTRY
 from attunebench.text import number
 
-_ASIDE = 2
-"""Columns of a heat map of questions that tell of people's labels."""
 _BLOCKS = {"binary_om": "what the reply did (Binary OM)", "binary_hp": "what the person wanted (Binary HP)"}
-_ROLES: Mapping[str, Role] = {"person": "person", "all models": "all models"}
-_THIRDS = ("early", "middle", "late")
 _SPENT = (
     ("money", "cost", "Money", "US dollars per conversation"),
     ("usage", "seconds", "Time", "seconds per conversation"),
@@ -39,24 +35,18 @@ def question_heatmap(source: Source) -> Iterator[HeatMap]:
 
 
 def _questions(source: Source, shares: Table, id: str, about: str) -> HeatMap:
-    # The easiest question first, as all models answer it.
-    level = np.array([np.nan if (at := number_of(cell)) is None else at for cell in cells(shares, "all")])
-    shares = replace(shares, rows=tuple(shares.rows[place] for place in by_value(level)))
-    heads = {"yes": "people say yes", "frequent": "more frequent answer", "all": "all models"}
-    columns = [one for one in shares.columns if one.id in heads or one.id.startswith("model_")]
-    filled = [column(one.id, cells(shares, one.id), heads.get(one.id, one.label)) for one in columns]
-    asked = [
-        f"{q.value} {about.value}" for q, about in zip(*(cells(shares, i) for i in ("question", "asks")), strict=True)
-    ]
-    shown, ids = table(id, about, words("asks", asked), *filled), tuple(one.id for one in columns)
+    heads = {"yes": "people say yes", "frequent": "more frequent answer"}
+    # All questions, the easiest first.
+    drawn = charted(shares, first=None, sort="all")
+    columns = tuple(replace(one, label=heads.get(one.id, one.label)) for one in drawn.columns)
+    scored = [at for row in drawn.rows for cell in row.cells[len(heads) :] if (at := number_of(cell)) is not None]
     axis = f"% of turns answered as the person did, {n_text(cells(shares, 'labels'), 'labels')}"
-    drawn, scored = (plot(shown, Chart("heatmap", "asks", of, axis=axis)) for of in (ids, ids[_ASIDE:]))
     return HeatMap(
-        drawn,
+        replace(drawn, columns=columns, axis=axis),
         [[percent(number_of(cell)) for cell in row.cells] for row in drawn.rows],
         source.bold(drawn),
-        (min(scored.span(intervals=False)[0], 0.5), 1.0),
-        aside=_ASIDE,
+        (min(0.5, *scored), 1.0),
+        aside=len(heads),
         row=0.165,
         names=3.5,
         wrap=64,
@@ -114,22 +104,23 @@ def _gap(cell: Cell, significant: bool) -> str:
 
 def turn_drift(source: Source) -> Iterator[Sheet]:
     """A line per model over the thirds of a conversation, a panel for each metric."""
-    tables = [one for one in source.analysis("turn-drift").tables if has(one, *_THIRDS)]
+    tables = [one for one in source.analysis("turn-drift").tables if one.id in REGISTRY]
     if not tables:
         raise Missing("No conversation has three turns, so thirds are undefined.")
     panels = []
     for one in tables:
-        axis, title = f"third, {n_text(cells(one, 'n'), '')}", one.title.removesuffix(" by third")
-        panels.append(Panel(plot(one, Chart("lines", "model", _THIRDS, title)), axis, upright="mean over turns"))
+        title = one.title.removesuffix(" by third")
+        axis = f"third, {n_text(cells(one, 'n'), '')}"
+        panels.append(Panel(charted(one, title=title), axis, upright="mean over turns"))
     yield Sheet(panels, tables=tables[:1])
 
 
 def mood_path(source: Source) -> Iterator[Sheet]:
     """Positive and negative affect over the thirds of a conversation: the person's, and as models predict it."""
-    tables = [one for one in source.analysis("mood-path").tables if one.id.endswith("-affect") and one.chart]
+    tables = [one for one in source.analysis("mood-path").tables if one.id.endswith("-affect")]
     if not tables:
         raise Missing("No conversation has three turns, so thirds are undefined.")
-    drawn = [plot(one, replace(one.chart, roles=_ROLES)) for one in tables if one.chart]
+    drawn = map(charted, tables)
     panels = [Panel(one, f"third, {n_text(one.rows[0].cells, '')}", upright=one.axis) for one in drawn]
     yield Sheet(panels, tables=tables)
 
@@ -137,8 +128,8 @@ def mood_path(source: Source) -> Iterator[Sheet]:
 def pooled_drift(source: Source) -> Iterator[Sheet]:
     """The change between thirds of a conversation over all models: over all turns, and with what controls for it."""
     summary = source.table("turn-drift", "summary")
-    values, lines = ("same", "pooled", "paired"), {"zero": 0.0}
-    drawn = plot(summary, Chart("dumbbells", "metric", values, axis="change", lines=lines, across="step"))
+    values = ("same", "pooled", "paired")
+    drawn = plot(summary, Chart("dumbbells", "metric", values, axis="change", lines=NO_DIFFERENCE, across="step"))
     low, high = drawn.span([0.0])
     room = 0.06 * (high - low)
     panels = list[Panel]()
@@ -159,9 +150,7 @@ def distributions(source: Source) -> Iterator[Sheet]:
     for one in tables:
         metric_id = one.id.removeprefix("spread_")
         axis = f"{unit_words(metric_id)}, {n_text(cells(one, 'n'))}"
-        quartiles = ("mean", "quarter", "median", "three_quarters")
-        drawn = plot(one, Chart("dumbbells", "model", quartiles, label_of(metric_id)))
-        drawn = replace(drawn, kind="intervals")
+        drawn = charted(one, title=label_of(metric_id))
         values = [study.values(metric_id)[:, study.labels.index(row.label)] for row in drawn.rows]
         panels.append(Panel(drawn, axis, dots=[of[~np.isnan(of)] for of in values]))
     yield Sheet(panels, tables=tables[:1])

@@ -332,6 +332,15 @@ def test_a_name_that_does_not_exist_is_answered_with_the_nearest() -> None:
         figures.draw(study(), only=["leaderbord"])
 
 
+def test_what_several_figures_share_stands_once_in_the_methods_note() -> None:
+    shared, own = "Tests are corrected.", "Only here."
+    pictures = [figures.Picture("a", "A", one("branch-errors").figure, (), (shared, own))]
+    pictures.append(figures.Picture("b", "B", one("branch-errors").figure, (), (shared,)))
+    text = figures.methods(pictures, SETTINGS)
+    assert [1, 1] == [text.count(shared), text.count(own)]
+    assert "See `a`" in text
+
+
 def test_names_that_print_alike_get_numbers() -> None:
     assert ["same", "same #2"] == list(short_names(["same", "same\u200e"]).values())
 
