@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -81,18 +82,6 @@ def _rank(cell: Cell) -> str:
     return rank if cell.low is None or cell.high is None else f"{rank} ({cell.low:g}–{cell.high:g})"
 
 
-def turn_metrics(source: Source) -> Iterator[Sheet]:
-    return _per_mode(source, "turn-metrics", TURN)
-
-
-def post_metrics(source: Source) -> Iterator[Sheet]:
-    return _per_mode(source, "post-metrics", POST)
-
-
-def draft_metrics(source: Source) -> Iterator[Sheet]:
-    return _per_mode(source, "draft-metrics", DRAFT)
-
-
 def _per_mode(source: Source, name: str, metrics: Sequence[str]) -> Iterator[Sheet]:
     """A figure per mode: a panel per metric, a row per model in the order of the Composite."""
     shown = {mode: study for mode in source.modes if defined_metrics(study := source.models(mode), metrics)}
@@ -104,6 +93,11 @@ def _per_mode(source: Source, name: str, metrics: Sequence[str]) -> Iterator[She
         notes = [judges_text(study)] if set(defined) & set(DRAFT) else []
         id = f"{name}-{mode}" if len(source.modes) > 1 else ""
         yield Sheet(panels, notes=notes, sample=sample_text(study), id=id, of=f"{mode} mode")
+
+
+turn_metrics = partial(_per_mode, name="turn-metrics", metrics=TURN)
+post_metrics = partial(_per_mode, name="post-metrics", metrics=POST)
+draft_metrics = partial(_per_mode, name="draft-metrics", metrics=DRAFT)
 
 
 def metric_panel(study: ScoreTable, metric_id: str, labels: Sequence[str], values: Sequence[Cell]) -> Panel:
