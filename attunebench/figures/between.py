@@ -226,7 +226,9 @@ def mode_composites(source: Source) -> Iterator[Sheet]:
     labels = words("model", [label for label, _ in rows])
     made = table("modes", "Composite by mode", labels, *filled, order=order)
     written = [f"{sizes[place]}" for place in order]
-    drawn = plot(made, Chart("dumbbells", "model", tuple(modes), axis="points of 100"))
+    drawn = plot(
+        made, Chart("dumbbells", "model", tuple(modes), axis="points of 100", lines=levels(study, "composite"))
+    )
     yield Sheet([Panel(drawn, drawn.axis, [(6, "n", written)], spread=0.6)], of="", sample=sample_text(study))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from attunebench.analyses.base import by_value, value_of
+from attunebench.analyses.base import by_value, levels, value_of
 from attunebench.analyses.sampling import mean_over_models
 from attunebench.analyses.table import (
     Cell,
@@ -99,9 +99,9 @@ def annotators(source: Source) -> Iterator[Sheet]:
         rows = [row for row in people.rows if row[1].value == title]
         own = [PlotRow(names[r[0].value], (r[3],), role="person") for r in rows]
         metric_id = next(m for m, card in REGISTRY.items() if card.label == title)
-        means = source.means(models, metric_id)
+        means, lines = source.means(models, metric_id), levels(models, metric_id)
         of_models = (PlotRow(label, (cell,)) for label, cell in zip(models.labels, means, strict=True))
-        drawn = Plot("intervals", title, unit_words(metric_id), people.columns[3:4], (*own, *of_models))
+        drawn = Plot("intervals", title, unit_words(metric_id), people.columns[3:4], (*own, *of_models), lines)
         panels.append(Panel(drawn))
     first = [number_of(row.cells[0]) for row in panels[0].plot.rows]
     order = by_value(np.array([np.nan if at is None else at for at in first]))

@@ -272,7 +272,7 @@ def test_modes_are_compared_over_the_conversations_that_a_model_has_in_all_of_th
 
 @pytest.mark.parametrize(
     ("name", "keys"),
-    [("perspective-gap", 2), ("mode-composites", 2), ("annotators-by-conversation", 5)],
+    [("perspective-gap", 2), ("mode-composites", 3), ("annotators-by-conversation", 5)],
 )
 def test_a_figure_has_a_key_for_what_its_markers_mean(name: str, keys: int) -> None:
     (legend,) = one(name, "single").figure.legends
