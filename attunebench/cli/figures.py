@@ -35,9 +35,9 @@ class _Format(str, Enum):
 def figures(
     files: ScoresFilesArgument = None,
     scores: ScoresFilesOption = None,
-    output: Annotated[Path, flag("Folder for the figures and captions.md.", "-o", "--output", metavar="DIR")] = Path(
-        "figures"
-    ),
+    output: Annotated[
+        Path, flag("Folder for the figures, captions.md and methods.md.", "-o", "--output", metavar="DIR")
+    ] = Path("figures"),
     format: Annotated[
         list[_Format] | None, flag("File format; repeat it for several.", "--format", "-f", shown="svg")
     ] = None,
@@ -51,7 +51,7 @@ def figures(
     how: dict[str, Any],
 ) -> None:
     """Draw figures for print from the numbers of `analyze` and `compare`, with one colour per model and captions in
-    captions.md.
+    captions.md, details in methods.md.
 
     Figures that cannot be drawn are listed with the reason. Requires matplotlib: pip install ".[analyses]" in the
     checkout.
@@ -82,6 +82,7 @@ def figures(
                 for one in dict.fromkeys(format or [_Format.svg])
             },
             drawing.CAPTIONS: drawing.captions(pictures, skipped, warnings, study.rules).encode(),
+            drawing.METHODS: drawing.methods(pictures, settings).encode(),
         },
         output,
     )

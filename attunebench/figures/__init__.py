@@ -5,13 +5,14 @@ is imported only when something is drawn. Computes no statistic of its own.
 """
 
 from attunebench.figures.catalogue import Picture, Skipped, draw, entry, require_matplotlib
-from attunebench.figures.saving import CAPTIONS, Format, captions, render, write
+from attunebench.figures.saving import CAPTIONS, METHODS, Format, captions, methods, render, write
 from attunebench.figures.sheets import FIGURES, Entry
 from attunebench.figures.source import Look
 
 __all__ = [
     "CAPTIONS",
     "FIGURES",
+    "METHODS",
     "Entry",
     "Format",
     "Look",
@@ -20,6 +21,7 @@ __all__ = [
     "captions",
     "draw",
     "entry",
+    "methods",
     "render",
     "require_matplotlib",
     "write",

@@ -1,14 +1,25 @@
-"""Figures that put models side by side: rankings, metrics per mode, profiles, modes and win rates."""
+"""Figures that put models side by side: rankings, metrics per mode, profiles, modes, win rates and correlations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from attunebench.analyses.base import CANONICAL, better, by_value, defined_metrics, label_of, reference_of, value_of
-from attunebench.analyses.sampling import mean_of, mean_over_models
+from attunebench.analyses.base import (
+    CANONICAL,
+    NO_CORRELATION,
+    better,
+    by_value,
+    defined_metrics,
+    label_of,
+    levels,
+    primary_mode,
+    value_of,
+)
+from attunebench.analyses.sampling import mean_over_models
 from attunebench.analyses.table import (
     Cell,
     Chart,
@@ -23,11 +34,10 @@ from attunebench.analyses.table import (
     table,
     words,
 )
-from attunebench.analyses.verdicts import intervals_text, judges_text, listed, sample_text
-from attunebench.figures.sheets import HeatMap, Panel, Sheet
-from attunebench.figures.source import Source, cells, has, n_text, percent, unit_words
-from attunebench.metrics.registry import REGISTRY, cards_of
-from attunebench.scores import BASE_RATE
+from attunebench.analyses.verdicts import judges_text, listed, sample_text
+from attunebench.figures.sheets import HeatMap, Panel, Sheet, n_text
+from attunebench.figures.source import Source, cells, charted, has, percent, unit_words
+from attunebench.metrics.registry import REGISTRY
 from attunebench.scores.table import ScoreTable
 from attunebench.text import number
 
@@ -55,16 +65,14 @@ def leaderboard(source: Source) -> Iterator[Sheet]:
         raise Missing("Neither the Composite nor Pairwise is defined for any conversation.")
     panels = [
         Panel(
-            plot(one, one.chart),
+            charted(one),
             f"{unit_words(one.id)}, {n_text(cells(one, 'score'))}",
-            bands=[value_of(cell) % 2 == 1 for cell in cells(one, "tier")],
             beside=[
                 (5, "tier", list(map(_rank, cells(one, "tier")))),
                 (25, "rank", list(map(_rank, cells(one, "rank")))),
             ],
         )
         for one in tables
-        if one.chart
     ]
     yield Sheet(panels, tables=tables[:1])
 
@@ -72,18 +80,6 @@ def leaderboard(source: Source) -> Iterator[Sheet]:
 def _rank(cell: Cell) -> str:
     rank = number(number_of(cell), 0)
     return rank if cell.low is None or cell.high is None else f"{rank} ({cell.low:g}–{cell.high:g})"
-
-
-def turn_metrics(source: Source) -> Iterator[Sheet]:
-    return _per_mode(source, "turn-metrics", TURN)
-
-
-def post_metrics(source: Source) -> Iterator[Sheet]:
-    return _per_mode(source, "post-metrics", POST)
-
-
-def draft_metrics(source: Source) -> Iterator[Sheet]:
-    return _per_mode(source, "draft-metrics", DRAFT)
 
 
 def _per_mode(source: Source, name: str, metrics: Sequence[str]) -> Iterator[Sheet]:
@@ -94,28 +90,23 @@ def _per_mode(source: Source, name: str, metrics: Sequence[str]) -> Iterator[She
     for mode, study in shown.items():
         defined = tuple(defined_metrics(study, metrics))
         panels = [metric_panel(study, m, study.labels, source.means(study, m)) for m in defined]
-        notes = (_sample(study, source), judges_text(study) if set(defined) & set(DRAFT) else "")
+        notes = [judges_text(study)] if set(defined) & set(DRAFT) else []
         id = f"{name}-{mode}" if len(source.modes) > 1 else ""
-        yield Sheet(panels, notes=notes, id=id, of=f"{mode} mode")
+        yield Sheet(panels, notes=notes, sample=sample_text(study), id=id, of=f"{mode} mode")
 
 
-def _sample(study: ScoreTable, source: Source) -> str:
-    return f"{sample_text(study)}. {intervals_text(source.settings)}. No variable is controlled for."
+turn_metrics = partial(_per_mode, name="turn-metrics", metrics=TURN)
+post_metrics = partial(_per_mode, name="post-metrics", metrics=POST)
+draft_metrics = partial(_per_mode, name="draft-metrics", metrics=DRAFT)
 
 
 def metric_panel(study: ScoreTable, metric_id: str, labels: Sequence[str], values: Sequence[Cell]) -> Panel:
     """A metric's mean per model, beside chance and the base rate where it has them."""
-    chance = cards_of(study.rules)[metric_id].chance
-    lines = {} if chance is None else {"chance": chance}
-    reference = reference_of(study, BASE_RATE)
-    if reference is not None and metric_id in reference.values:
-        base = mean_of(list(reference.values[metric_id][:, None])).item()
-        lines |= {} if np.isnan(base) else {"base rate": base}
-    axis = f"{unit_words(metric_id)}, {n_text(values, '')}{'' if better(metric_id) else chr(10) + 'lower is better'}"
+    axis = f"{unit_words(metric_id)}{'' if better(metric_id) else ', lower is better'}, {n_text(values, '')}"
     rows = tuple(PlotRow(label, (cell,)) for label, cell in zip(labels, values, strict=True))
     card = REGISTRY[metric_id]
-    drawn = Plot("intervals", card.label, axis, (Column(metric_id, card.label),), rows, lines)
-    return Panel(drawn, bounds=(card.low, card.high))
+    drawn = Plot("intervals", card.label, axis, (Column(metric_id, card.label),), rows, levels(study, metric_id))
+    return Panel(drawn, axis, bounds=(card.low, card.high))
 
 
 def top_three(source: Source) -> Iterator[Sheet]:
@@ -131,8 +122,8 @@ def top_three(source: Source) -> Iterator[Sheet]:
         rows = replace(means, rows=tuple(means.rows[place] for place in best))
         axis = f"{unit_words(one.id)}, {n_text((values[place] for place in best), '')}"
         if best:
-            drawn = plot(rows, Chart("intervals", "model", (one.id,), card.label, axis))
-            panels.append(Panel(drawn, bounds=(card.low, card.high), above=True))
+            drawn = plot(rows, Chart("intervals", "model", (one.id,), card.label))
+            panels.append(Panel(drawn, axis, bounds=(card.low, card.high), above=True))
     yield Sheet(panels, tables=[means])
 
 
@@ -144,15 +135,17 @@ def profiles(source: Source) -> Iterator[Sheet]:
         raise Missing("None of the metrics of the Composite is defined.")
     means = [source.means(study, m) for m in metrics]
     names = words("metric", [REGISTRY[m].label.removesuffix(", baseline-adjusted") for m in metrics])
-    middle = column("middle", mean_over_models(np.array([list(map(value_of, row)) for row in means])))
+    average = mean_over_models(np.array([list(map(value_of, row)) for row in means]))
+    axis = f"mean, {n_text((cell for row in means for cell in row), '')}"
+    middle = column("middle", average, "mean over all models")
     panels = []
     for place, label in enumerate(study.labels):
         own = table(label, label, names, column("own", [row[place] for row in means]), middle)
-        panels.append(Panel(plot(own, Chart("bars", "metric", ("own", "middle"))), of=label))
+        drawn = plot(own, Chart("bars", "metric", ("own", "middle")))
+        panels.append(Panel(replace(drawn, panels=()), axis, of=label))
     low = max(min(0.0, *(panel.plot.span()[0] for panel in panels)), -1.0)
-    below = f"mean of the metric (1 is best), {n_text(cell for row in means for cell in row)}"
     panels = [replace(panel, limits=(low, 1.0)) for panel in panels]
-    yield Sheet(panels, {"high": 0.42 + len(metrics) * 0.155, "below": below}, notes=[_sample(study, source)])
+    yield Sheet(panels)
 
 
 def mode_differences(source: Source) -> Iterator[HeatMap]:
@@ -163,19 +156,23 @@ def mode_differences(source: Source) -> Iterator[HeatMap]:
     for one in tables:
         metrics = tuple(column.id for column in one.columns if column.id in REGISTRY)
         scaled = replace(one, rows=tuple(tuple(map(_in_points, row, one.columns)) for row in one.rows))
+        drawn = plot(scaled, Chart("heatmap", "model", metrics))
         axis = f"difference in hundredths of the metric (Composite: points), {n_text(cells(one, 'n'))}"
-        drawn = plot(scaled, Chart("heatmap", "model", metrics, axis=axis))
         ends = max(map(abs, drawn.span(intervals=False)))
         yield HeatMap(
-            drawn,
-            text=lambda value: number(value, 1, sign=True).replace("-", "−"),
-            bold=source.claimed,
-            ends=(-ends, ends),
+            replace(drawn, axis=axis),
+            [[_signed(number_of(cell)) for cell in row.cells] for row in drawn.rows],
+            source.bold(drawn),
+            (-ends, ends),
             diverging=True,
             id=f"mode-differences-{one.id.partition('_minus_')[0]}",
             of=one.title,
             tables=[one],
         )
+
+
+def _signed(value: float | None, digits: int = 1) -> str:
+    return number(value, digits, sign=True).replace("-", "−")
 
 
 def _in_points(cell: Cell, of: Column) -> Cell:
@@ -202,10 +199,37 @@ def _ranks(ranks: Table, metric_id: str) -> Panel:
     change = ranks.title.removeprefix("Ranks under ").replace(" and ", " → ")
     chart = Chart("dumbbells", "model", ends, f"{label_of(metric_id)}: {change}", "rank (1 is best)")
     drawn = plot(replace(ranks, rows=tuple(ranks.rows[place] for place in order)), chart)
+    names = ("primary mode", "other mode")
+    drawn = replace(drawn, columns=tuple(map(lambda one, name: replace(one, label=name), drawn.columns, names)))
     shifts = (before - after)[order]
     written = [f"{abs(x):g} {'up' if x > 0 else 'down'}" if abs(x) >= _SHIFT else "" for x in shifts]
     ticks = range(1, len(order) + 1, 1 if len(order) <= _EACH_RANK else 2)
-    return Panel(drawn, beside=[(6, "", written)], limits=(0.5, len(order) + 0.5), ticks=ticks)
+    return Panel(drawn, drawn.axis, [(6, "", written)], limits=(0.5, len(order) + 0.5), ticks=ticks, spread=0.4)
+
+
+def mode_composites(source: Source) -> Iterator[Sheet]:
+    """Each model's Composite in its modes, joined, over the conversations that it has in all of them."""
+    study, primary = source.study.models(baselines=source.settings.baselines), primary_mode(source.study)
+    modes = sorted(study.modes, key=lambda mode: mode != primary)
+    rows, sizes = list[tuple[str, dict[str, Cell]]](), list[int]()
+    for label in dict.fromkeys(study.labels):
+        own = study.with_groups([group for group in study.groups if group.label == label])
+        whole = ~np.isnan(own.values("composite")).any(axis=1)
+        if len(own.groups) > 1 and whole.any():
+            common = own.with_conversations([own.ids[row] for row in np.flatnonzero(whole)])
+            rows.append((label, dict(zip(own.modes, source.means(common, "composite"), strict=True))))
+            sizes.append(len(common.ids))
+    if not rows:
+        raise Missing(_ONE_MODE)
+    filled = [column(mode, [of.get(mode, Cell(None)) for _, of in rows], mode) for mode in modes]
+    order = by_value(np.array([value_of(of.get(primary, Cell(None))) for _, of in rows]))
+    labels = words("model", [label for label, _ in rows])
+    made = table("modes", "Composite by mode", labels, *filled, order=order)
+    written = [f"{sizes[place]}" for place in order]
+    drawn = plot(
+        made, Chart("dumbbells", "model", tuple(modes), axis="points of 100", lines=levels(study, "composite"))
+    )
+    yield Sheet([Panel(drawn, drawn.axis, [(6, "n", written)], spread=0.6)], of="", sample=sample_text(study))
 
 
 def win_rates(source: Source) -> Iterator[HeatMap]:
@@ -217,13 +241,69 @@ def win_rates(source: Source) -> Iterator[HeatMap]:
         raise Missing("No two models have a conversation in common, so there is nothing to compare.")
     over = f"{min(n)}" if min(n) == max(n) else f"{min(n)}–{max(n)}"
     drawn = plot(matrix, Chart("matrix", "model", against, axis=f"% won by the row's model, n = {over} per pair"))
-    yield HeatMap(
-        drawn,
-        text=lambda value: percent(value, undefined=""),
-        bold=source.claimed,
-        ends=(0.0, 1.0),
-        diverging=True,
-        row=0.26,
-        tables=[matrix],
-        top=1.75,
+    texts = [[percent(number_of(cell), undefined="") for cell in row.cells] for row in drawn.rows]
+    yield HeatMap(drawn, texts, source.bold(drawn), (0.0, 1.0), diverging=True, row=0.26, tables=[matrix])
+
+
+def skill_correlations(source: Source) -> Iterator[HeatMap | Sheet]:
+    """Rank correlations over models between capabilities and between metrics, with reliabilities on the diagonal."""
+    tables = {one.id: one for one in source.analysis("independence").tables}
+    names, reliable = (cells(tables["reliability"], one) for one in ("ranking", "reliability"))
+    reliability = {str(name.value): cell for name, cell in zip(names, reliable, strict=True)}
+    if (pairs := tables.get("capabilities")) is not None:
+        ends = list(zip(*([str(cell.value) for cell in cells(pairs, side)] for side in ("a", "b")), strict=True))
+        rho, clean = (dict(zip(ends, cells(pairs, one), strict=True)) for one in ("rho", "corrected"))
+        yield _triangle(source, pairs, reliability, rho, clean, f"capabilities, {source.mode} mode")
+        limit = source.settings.threshold
+        lines = {f"threshold |ρ| = {limit:g}": limit, "−threshold": -limit, **NO_CORRELATION}
+        drawn = plot(pairs, Chart("intervals", "b", ("rho",), axis="Spearman's ρ over models", lines=lines))
+        beside = [(6, f"|ρ| < {limit:g}?", [str(cell.value) for cell in cells(pairs, "verdict")])]
+        of = f"pairs, {source.mode} mode"
+        panel = Panel(drawn, drawn.axis, beside, limits=(-1, 1))
+        yield Sheet([panel], id="skill-correlations-pairs", tables=[pairs], of=of)
+    if (matrix := tables.get("metrics")) is not None:
+        columns = {one.label: cells(matrix, one.id) for one in matrix.columns if one.id.startswith("with_")}
+        rho = {(a, b): cell for b, of in columns.items() for a, cell in zip(columns, of, strict=True)}
+        yield _triangle(
+            source, matrix, reliability, rho, {}, f"metrics, {source.mode} mode", "skill-correlations-metrics"
+        )
+
+
+def _triangle(
+    source: Source,
+    shown: Table,
+    reliability: Mapping[str, Cell],
+    rho: Mapping[tuple[str, str], Cell],
+    clean: Mapping[tuple[str, str], Cell],
+    of: str = "",
+    id: str = "",
+) -> HeatMap:
+    """Observed correlations below the diagonal, reliabilities on it, correlations corrected for them above it."""
+    names, limit = list(dict.fromkeys(name for pair in rho for name in pair)), source.settings.threshold
+    either = {**{(b, a): cell for (a, b), cell in rho.items()}, **rho}
+    nothing, texts, grid = Cell(None), list[list[str]](), list[list[Cell]]()
+    for y, a in enumerate(names):
+        below = [either[a, b] for b in names[:y]]
+        above = [clean.get((a, b), nothing) for b in names[y + 1 :]]
+        grid.append([*below, nothing, *above])
+        texts.append([f"{_rho(cell.value)}\n{_between(cell)}" for cell in below])
+        texts[-1] += [f"{_rho(reliability[a].value)}\nreliability"]
+        texts[-1] += [f"{_rho(cell.value)}\ncorrected" if cell.value is not None else "" for cell in above]
+    within = [[c.low is not None and max(-value_of(c), -c.low, c.high or 0.0) < limit for c in row] for row in grid]
+    over = len(source.models().labels)
+    axis = f"Spearman's ρ over {over} models; bold: interval within the threshold |ρ| < {limit:g}"
+    short = [name.removesuffix(", baseline-adjusted") for name in names]
+    drawn = Plot("matrix", "", axis, tuple(Column(a, a) for a in short), tuple(map(PlotRow, short, map(tuple, grid))))
+    return HeatMap(
+        drawn, texts, within, (-1.0, 1.0), diverging=True, row=0.3, cell=0.5, names=0.95, id=id, of=of, tables=[shown]
     )
+
+
+def _rho(value: float | int | str | None) -> str:
+    """Two digits without the zero before the point, as correlations are printed."""
+    written = number(value, 2) if isinstance(value, (int, float)) else "–"
+    return written.replace("-", "−").replace("0.", ".", 1)
+
+
+def _between(cell: Cell) -> str:
+    return "" if cell.low is None else f"{_rho(cell.low)}, {_rho(cell.high)}"

@@ -1,6 +1,6 @@
 """Draws the figures of the list, or says why these scores cannot give one.
 
-A function of `between` or `within`, named as the figure, gives its sheets or heat maps; it raises Missing where the
+A function of one of these modules, named as the figure, gives its sheets or heat maps; it raises Missing where the
 scores cannot give them.
 """
 
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from attunebench.analyses.base import Settings
 from attunebench.analyses.table import Analysis, Missing
-from attunebench.analyses.verdicts import intervals_text
+from attunebench.analyses.verdicts import sample_text
 from attunebench.errors import UsageError
-from attunebench.figures import between, within
+from attunebench.figures import between, people, within
 from attunebench.figures.drawing import compose, drawing, settle
 from attunebench.figures.heat import heat_map
 from attunebench.figures.sheets import FIGURES, Entry, HeatMap, Page, Sheet
@@ -26,15 +26,19 @@ from attunebench.scores.table import ScoreTable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_WIDE = "Drawn two columns wide to keep its texts readable."
+
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A figure that was drawn. `id` is its file name without an ending; `caption` is in sentences."""
+    """A figure that was drawn. `id` is its file name without an ending; `caption` is in sentences, of 60 words at most,
+    and `methods` has what it has no room for."""
 
     id: str
     title: str
     figure: Figure
     caption: tuple[str, ...]
+    methods: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,8 @@ def draw(
 
 
 def _pictures(source: Source, one: Entry) -> list[Picture] | Skipped:
-    sheets = getattr(between, one.name.replace("-", "_"), None) or getattr(within, one.name.replace("-", "_"))
+    name = one.name.replace("-", "_")
+    sheets = next(getattr(module, name) for module in (between, within, people) if hasattr(module, name))
     try:
         with drawing():
             return [_picture(source, one, sheet) for sheet in sheets(source)]
@@ -87,16 +92,19 @@ def _pictures(source: Source, one: Entry) -> list[Picture] | Skipped:
 
 def _picture(source: Source, one: Entry, sheet: Sheet | HeatMap) -> Picture:
     of = f"{source.mode} mode" if sheet.of is None else sheet.of
-    title, note = ", ".join(filter(None, (one.title, of))), ""
+    title = ", ".join(filter(None, (one.title, of)))
     if isinstance(sheet, HeatMap):
-        figure, labels, note = heat_map(source, title, sheet)
+        figure, labels = heat_map(source, title, sheet)
     else:
         figure, labels = compose(source, title, sheet.panels, Page(**{**one.page, **sheet.page}))
     settle(figure)
+    note = _WIDE if figure.get_figwidth() > source.look.inches else ""
     made = source.analysis(one.analysis) if one.analysis else Analysis()
-    how = f"Intervals: {intervals_text(source.settings)}."
-    told = (one.lead, note, *(table.caption for table in sheet.tables), how, *sheet.notes, made.shows, made.cannot)
-    return Picture(sheet.id or one.name, title, figure, (*filter(None, told), *source.shortened(labels)))
+    level = f"{100 * source.settings.level:g} % bootstrap intervals."
+    sample = sample_text(source.models()) if sheet.sample is None else sheet.sample
+    more = (note, one.details, *(table.caption for table in sheet.tables), *sheet.notes, made.shows, made.cannot)
+    methods = (*filter(None, more), *source.shortened(labels))
+    return Picture(sheet.id or one.name, title, figure, (one.lead, f"{sample}; {level}"), methods)
 
 
 def require_matplotlib() -> None:

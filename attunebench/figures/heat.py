@@ -2,66 +2,78 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attunebench.analyses.table import number_of
-from attunebench.figures.drawing import INK, PALE, SMALL_TYPE, new_figure
+from attunebench.figures.drawing import FAINT, INK, PALE, SMALL_TYPE, new_figure
 from attunebench.figures.sheets import Floats, HeatMap
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from attunebench.figures.source import Source
 
-_WIDEST_CELL, _NARROWEST_CELL, _BESIDE_CELLS = 0.7, 0.26, 1.7
-"""Inches; the last is the least that names of rows take."""
+_WIDEST_CELL, _GAP, _LINE = 0.7, 0.35, 0.115
+"""Inches of the widest column; the gap beside labels, in columns; inches of one more line of a row's name."""
+_TINY = 6.0
 
 
-def heat_map(source: Source, title: str, heat: HeatMap) -> tuple[Figure, Sequence[str], str]:
-    """The heat map, the labels that are on it, and a note.
-
-    Where the numbers would not be readable in one column of a page, the figure is two wide, and the note says so.
-    """
-    from matplotlib.collections import PolyCollection
-
-    plot, look, note, columns = heat.plot, source.look, "", [source.names[column.label] for column in heat.plot.columns]
-    if not look.wide and len(columns) * _NARROWEST_CELL + _BESIDE_CELLS > look.inches:
-        look, note = replace(look, width="double"), "Drawn two columns wide to keep its numbers readable."
-    figure = new_figure(look, heat.top + len(plot.rows) * heat.row, title)
+def heat_map(source: Source, title: str, heat: HeatMap) -> tuple[Figure, Sequence[str]]:
+    """The heat map, two columns of a page wide where it cannot be read in one, and the labels that are on it."""
+    plot, look, count = heat.plot, source.look, len(heat.plot.columns)
+    if not look.wide and count * heat.cell + heat.names > look.inches:
+        look = replace(look, width="double")
+    names = [textwrap.fill(source.names[one.label], heat.wrap) for one in plot.rows]
+    heads = [source.names[one.label] for one in plot.columns]
+    rows = np.array([heat.row + _LINE * name.count("\n") for name in names])
+    top = 0.62 + 0.047 * max(map(len, heads))
+    figure = new_figure(look, top + float(rows.sum()) + 0.16 * plot.axis.count("\n"), title)
     axes = figure.subplots()
-    values = np.array([list(map(number_of, one.cells)) for one in plot.rows], dtype=np.float64)
-    shades, squares = _shades(values, heat.ends, heat.diverging), []
-    for (y, x), value in np.ndenumerate(values):
-        squares.append([(x, y), (x + 1, y), (x + 1, y + 1), (x, y + 1)])
-        axes.text(
-            x + 0.5,
-            y + 0.52,
-            heat.text(None if np.isnan(value) else value),
-            ha="center",
-            va="center",
-            fontsize=SMALL_TYPE,
-            fontweight="bold" if heat.bold(plot.rows[y].cells[x]) else "normal",
-            color="white" if shades[y, x, :3] @ (0.2126, 0.7152, 0.0722) < 0.5 else INK,
-        )
-    axes.add_collection(PolyCollection(squares, facecolors=shades.reshape(-1, 4), edgecolors="white", linewidths=0.5))
-    axes.set_xlim(0, len(columns))
-    axes.set_ylim(len(plot.rows), 0)
-    if len(columns) * _WIDEST_CELL + heat.names < figure.get_figwidth():
+    left = np.arange(count) + _GAP * bool(heat.aside) * (np.arange(count) >= heat.aside)
+    edges = np.concatenate([[0.0], np.cumsum(rows)]) / heat.row
+    _cells(axes, heat, left, edges)
+    axes.set_xlim(0, left[-1] + 1)
+    axes.set_ylim(edges[-1], 0)
+    if (left[-1] + 1) * _WIDEST_CELL + heat.names < figure.get_figwidth():
         axes.set_aspect(heat.row / _WIDEST_CELL, anchor="NW")
-    axes.set_yticks(np.arange(len(plot.rows)) + 0.5, [source.names[one.label] for one in plot.rows])
-    axes.set_xticks(np.arange(len(columns)) + 0.5, columns, rotation=50, ha="left", rotation_mode="anchor")
+    axes.set_yticks((edges[:-1] + edges[1:]) / 2, names)
+    axes.set_xticks(left + 0.5, heads, rotation=50, ha="left", rotation_mode="anchor")
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    if heat.split is not None:
-        axes.axvline(heat.split, color=INK, linewidth=1.0)
     axes.set_xlabel(plot.axis)
-    labels = [*(one.label for one in plot.rows), *(one.label for one in plot.columns)]
-    return figure, labels, note
+    return figure, [*(one.label for one in plot.rows), *(one.label for one in plot.columns)]
+
+
+def _cells(axes: Axes, heat: HeatMap, left: Floats, edges: Floats) -> None:
+    """The cells with their texts: white on dark colours, faint where they are labels."""
+    from matplotlib.collections import PolyCollection
+
+    values = np.array([list(map(number_of, one.cells)) for one in heat.plot.rows], dtype=np.float64)
+    values[:, : heat.aside] = np.nan
+    shades, squares = _shades(values, heat.ends, heat.diverging), []
+    shades[:, : heat.aside] = 1.0
+    for y, x in np.ndindex(values.shape):
+        squares.append([(left[x] + i, edges[y + j]) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))])
+        first, *more = heat.texts[y][x].split("\n")
+        dark = shades[y, x, :3] @ (0.2126, 0.7152, 0.0722) < 0.5
+        looks: Any = {
+            "ha": "center",
+            "in_layout": False,
+            "color": "white" if dark else FAINT if x < heat.aside else INK,
+        }
+        middle, weight = float(edges[y] + edges[y + 1]) / 2, "bold" if heat.bold[y][x] else "normal"
+        at = middle - 0.2 * bool(more) * (edges[y + 1] - edges[y])
+        axes.text(left[x] + 0.5, at, first, va="center", fontsize=SMALL_TYPE, fontweight=weight, **looks)
+        if more:
+            axes.text(left[x] + 0.5, middle + 0.02, "\n".join(more), va="top", fontsize=_TINY, **looks)
+    axes.add_collection(PolyCollection(squares, facecolors=shades.reshape(-1, 4), edgecolors="white", linewidths=0.5))
 
 
 def _shades(values: Floats, ends: tuple[float, float], diverging: bool) -> Floats:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from attunebench.analyses.base import Settings
+from attunebench.analyses.verdicts import intervals_text
 from attunebench.errors import DataError
 from attunebench.figures.catalogue import Picture, Skipped
 from attunebench.figures.drawing import drawing
@@ -18,7 +20,13 @@ Format = Literal["svg", "png", "pdf"]
 
 STAMP = "attune-bench figures"
 """Stands in every file that is written here, which is how a file of ours is known."""
-CAPTIONS = "captions.md"
+CAPTIONS, METHODS = "captions.md", "methods.md"
+_METHODS = """\
+Every value is that of the analysis of the same name or the mean that all analyses use; no variable is controlled for
+unless a figure says so. Lines through markers are intervals; a marker without a line has an interval that cannot be
+estimated, since all conversations have the same value. Hollow markers: too few conversations or participants for a
+claim, unless the key says otherwise; “–”: undefined. Chance and the base rate are lines, or numbers below the axis if a
+line would compress the models. A model has the same colour, marker and dash in every figure and in the HTML report."""
 
 _METADATA: Mapping[Format, dict[str, Any]] = {
     # No clock and no version of a library: two runs over the same scores give the same bytes.
@@ -52,6 +60,19 @@ def captions(
     ]
     if skipped:
         parts.append("## Not drawn\n\n" + "\n".join(f"- `{one.name}`: {markdown_text(one.reason)}" for one in skipped))
+    return "\n\n".join(parts) + "\n"
+
+
+def methods(pictures: Sequence[Picture], settings: Settings) -> str:
+    """What captions have no room for: what all figures share, then the details of each, every one once; markdown."""
+    general = f"{' '.join(_METHODS.split())} {intervals_text(settings)}."
+    parts, told = [f"<!-- {STAMP} -->\n# Methods", markdown_text(general)], dict[str, str]()
+    for picture in pictures:
+        fresh = [part for part in picture.methods if part not in told]
+        before = dict.fromkeys(f"See `{told[part]}`." for part in picture.methods if part in told)
+        told |= dict.fromkeys(fresh, picture.id)
+        text = " ".join(filter(None, (markdown_text(" ".join(fresh)), *before)))
+        parts += [f"## {markdown_text(picture.title)}\n\n`{picture.id}`", *filter(None, [text])]
     return "\n\n".join(parts) + "\n"
 
 

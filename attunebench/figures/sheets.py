@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from types import MappingProxyType
@@ -21,16 +21,17 @@ Floats = NDArray[np.float64]
 class Panel:
     """A plot, and what print adds to it.
 
-    `axis` None is the plot's. `beside`: columns of words on the right, (points off the axes, heading, a word for each
-    row); `bands` shades rows. `limits` None fits the axis of values to what is drawn, within `bounds`; `upright` labels
-    the other axis. `of`: the model that all rows are about. `above`: names stand above their rows. `dots`: single
-    values behind each row, whose cells are then mean, lower quartile, median and upper quartile.
+    `axis` "" is the plot's, with n. `beside`: columns of words on the right, (points off the axes, heading, a word for
+    each row). `limits` None fits the axis of values to what is drawn, within `bounds`; `upright`
+    labels the other axis. `of`: the model that all rows are about. `above`: names stand above their rows. `dots`:
+    single values behind each row. `spread`: the share of a row over which joined values lie, so that their intervals
+    can be drawn. `joined`: a row's values are joined by a line. `filled`,
+    `hollow`: what markers mean.
     """
 
     plot: Plot
-    axis: str | None = None
+    axis: str = ""
     beside: Sequence[tuple[float, str, Sequence[str]]] = ()
-    bands: Sequence[bool] = ()
     limits: tuple[float, float] | None = None
     bounds: tuple[float, float] = (-np.inf, np.inf)
     of: str = ""
@@ -38,6 +39,10 @@ class Panel:
     dots: Sequence[Floats] = ()
     upright: str = ""
     ticks: Sequence[float] = ()
+    spread: float = 0.0
+    joined: bool = True
+    filled: str = "enough conversations for a claim"
+    hollow: str = "too few conversations for a claim"
 
     @property
     def labels(self) -> list[str]:
@@ -46,12 +51,11 @@ class Panel:
 
 @dataclass(frozen=True)
 class Page:
-    """How panels share a page. `wide` and `single`: panels beside each other in a figure of two columns and of one; 0:
-    all of them.
+    """How panels share a page. `wide` and `single`: panels beside each other in a figure of two columns and of one;
+    `wide` 0: all of them; `single` 0: the figure needs two columns of a page.
 
     `row`: inches of a row; `high`: inches of a panel, where it has no rows of its own. `names`: inches for names.
     `share`: axes that panels share ("sharex", "sharey"). `legend`: the models below, with lines or markers only.
-    `below`: the label of the axis that all panels have.
     """
 
     wide: int = 0
@@ -63,18 +67,19 @@ class Page:
     names: float = 1.5
     share: Mapping[str, Any] = field(default_factory=dict)
     legend: Literal["", "lines", "markers"] = ""
-    below: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Shown:
-    """Its caption has the entry's lead, the captions of `tables`, `notes`, and what the entry's analysis says.
+    """Its caption has the entry's lead and `sample` (None: that of the mode); its methods the captions of `tables`,
+    `notes`, and what the entry's analysis says.
 
     `id` "" is the entry's name; `of` says of what the figure is, None: of the mode.
     """
 
     tables: Sequence[Table] = ()
     notes: Sequence[str] = ()
+    sample: str | None = None
     id: str = ""
     of: str | None = None
 
@@ -91,31 +96,34 @@ class Sheet(_Shown):
 class HeatMap(_Shown):
     """Cells with their numbers, rows from the top, the names of columns above; few columns don't fill the width.
 
-    `bold` numbers may be claimed. Colours run between `ends`: light to dark, or, `diverging`, orange to purple around
-    their middle. `row`, `names` and `top`: inches of a row, of the names of rows, and of what is above. `split`: a line
-    is drawn before that column.
+    `texts` has what is printed for each row and column, after a line break in smaller type; `bold` what stands out.
+    Colours run between `ends`: light to dark, or, `diverging`, orange to purple around their middle. The first `aside`
+    columns are labels: without a colour, and apart. `row`, `cell` and `names`: inches of a row of one line, of the
+    narrowest column, and of the names of rows; `wrap`: characters of a line of these.
     """
 
     plot: Plot
-    text: Callable[[float | None], str]
-    bold: Callable[[Cell], bool]
+    texts: Sequence[Sequence[str]]
+    bold: Sequence[Sequence[bool]]
     ends: tuple[float, float]
     diverging: bool = False
+    aside: int = 0
     row: float = 0.22
-    names: float = 1.9
-    top: float = 1.85
-    split: int | None = None
+    cell: float = 0.26
+    names: float = 1.7
+    wrap: int = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A figure: its name on the command line, its title, what scores must hold for it, how to read it, its page, and
-    the analysis that it shows."""
+    the analysis that it shows. `details` say in the methods note what the caption has no room for."""
 
     name: str
     title: str
     needs: str
     lead: str
+    details: str = ""
     page: Mapping[str, Any] = field(default_factory=dict)
     analysis: str = ""
 
@@ -123,3 +131,15 @@ class Entry:
 _TEXTS = json.loads((resources.files("attunebench.figures") / "catalogue.json").read_text(encoding="utf-8"))
 FIGURES: Mapping[str, Entry] = MappingProxyType({name: Entry(name, **texts) for name, texts in _TEXTS.items()})
 """Name → entry, in the order in which they are drawn."""
+
+
+def n_text(over: Iterable[Cell], noun: str = "conversations") -> str:
+    """ "n = 66 conversations", "n = 60–66 conversations": what values are over, or the counts of a column of counts."""
+    counts = [cell.value if cell.n is None and isinstance(cell.value, int) else cell.n for cell in over]
+    some = [count for count in counts if count]
+    if not some:
+        return "n = 0"
+    low, high = min(some), max(some)
+    if high == 1:
+        noun = noun.removesuffix("s")
+    return (f"n = {low:,} {noun}" if low == high else f"n = {low:,}–{high:,} {noun}").strip()

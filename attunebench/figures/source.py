@@ -6,17 +6,16 @@ Computes no statistic and draws nothing.
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from attunebench import analyses
 from attunebench.analyses.base import NOTHING_SCORED, Settings, Subject, best_first, in_mode, primary_mode
 from attunebench.analyses.palette import Style, palette
 from attunebench.analyses.sampling import Sampling, claimed
-from attunebench.analyses.table import Analysis, Cell, Missing, Table
+from attunebench.analyses.table import Analysis, Cell, Missing, Plot, Table, plot
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores.table import ScoreTable
 from attunebench.text import printable
@@ -25,8 +24,6 @@ Width = Literal["single", "double"]
 INCHES: dict[Width, float] = {"single": 89 / 25.4, "double": 183 / 25.4}
 """One column and two of a journal's page, 89 and 183 mm."""
 
-SUMMARY = Style("#000000", "#FFFFFF", "bar", ())
-"""The looks of a row over all models, and of a reference."""
 _LONGEST_NAME = 26
 
 
@@ -97,11 +94,15 @@ class Source:
         """Whether a tested value is significant, with enough behind it."""
         return claimed(cell, self.settings)
 
+    def bold(self, drawn: Plot) -> list[list[bool]]:
+        """Which values of a heat map may be claimed."""
+        return [[self.claimed(cell) for cell in row.cells] for row in drawn.rows]
+
     @cached_property
     def styles(self) -> Mapping[str, Style]:
-        """Label → looks, over the whole study; of a row that is no model, those of a summary."""
+        """Label → looks, over the whole study."""
         looks = palette(self.study.groups)
-        return defaultdict(lambda: SUMMARY, {group.label: looks[group.model_key] for group in self.study.groups})
+        return {group.label: looks[group.model_key] for group in self.study.groups}
 
     @cached_property
     def names(self) -> Mapping[str, str]:
@@ -136,6 +137,13 @@ def short_names(labels: Sequence[str], longest: int = _LONGEST_NAME) -> dict[str
     return found
 
 
+def charted(table: Table, **changes: Any) -> Plot:
+    """The table's own chart, with what print draws otherwise."""
+    if table.chart is None:
+        raise Missing(f"The table {table.title} has no chart.")
+    return plot(table, replace(table.chart, **changes))
+
+
 def cells(table: Table, column_id: str) -> list[Cell]:
     """The cells of a column."""
     at = [one.id for one in table.columns].index(column_id)
@@ -155,18 +163,6 @@ def unit_words(metric_id: str) -> str:
     if (card.low, card.high) == (0, 1):
         return "share" if card.unit == "share" else "0 to 1"
     return f"{card.low:g} to {card.high:g}".replace("-", "−")
-
-
-def n_text(over: Iterable[Cell], noun: str = "conversations") -> str:
-    """ "n = 66 conversations", "n = 60–66 conversations": what values are over, or the counts of a column of counts."""
-    counts = [cell.value if cell.n is None and isinstance(cell.value, int) else cell.n for cell in over]
-    some = [count for count in counts if count]
-    if not some:
-        return "n = 0"
-    low, high = min(some), max(some)
-    if high == 1:
-        noun = noun.removesuffix("s")
-    return (f"n = {low:,} {noun}" if low == high else f"n = {low:,}–{high:,} {noun}").strip()
 
 
 def percent(value: float | None, undefined: str = "–") -> str:

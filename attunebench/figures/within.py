@@ -1,4 +1,4 @@
-"""Figures of each model by itself: questions, branches, perspective, drift, groups, spread, difficulty and cost."""
+"""Figures of each model by itself: questions, branches, perspective, drift, spread, difficulty and cost."""
 
 from __future__ import annotations
 
@@ -7,21 +7,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from attunebench.analyses.base import CANONICAL, defined_metrics, label_of
+from attunebench.analyses.base import CANONICAL, NO_DIFFERENCE, defined_metrics, label_of
 from attunebench.analyses.sampling import mean_over_models
 from attunebench.analyses.table import Cell, Chart, Missing, Table, column, number_of, plot, table, words
 from attunebench.analyses.verdicts import with_interval
 from attunebench.constants import BRANCHES
 from attunebench.figures.between import metric_panel
-from attunebench.figures.sheets import HeatMap, Panel, Sheet
-from attunebench.figures.source import Source, cells, has, n_text, percent, unit_words
+from attunebench.figures.sheets import HeatMap, Panel, Sheet, n_text
+from attunebench.figures.source import Source, cells, charted, has, percent, unit_words
 from attunebench.metrics.registry import REGISTRY
-from attunebench.text import number, printable
+from attunebench.text import number
 
-_WORDS = 40
-"""Characters of a question beside its row."""
 _BLOCKS = {"binary_om": "what the reply did (Binary OM)", "binary_hp": "what the person wanted (Binary HP)"}
-_THIRDS = ("early", "middle", "late")
 _SPENT = (
     ("money", "cost", "Money", "US dollars per conversation"),
     ("usage", "seconds", "Time", "seconds per conversation"),
@@ -38,26 +35,21 @@ def question_heatmap(source: Source) -> Iterator[HeatMap]:
 
 
 def _questions(source: Source, shares: Table, id: str, about: str) -> HeatMap:
-    names = [str(cell.value) for cell in cells(shares, "question")]
-    if source.look.wide:
-        asked = [printable(str(cell.value), _WORDS) for cell in cells(shares, "asks")]
-        names = [f"{text}  {name}" for text, name in zip(asked, names, strict=True)]
     heads = {"yes": "people say yes", "frequent": "more frequent answer"}
-    columns = [one for one in shares.columns if one.id in heads or one.id.startswith("model_")]
-    filled = [column(one.id, cells(shares, one.id), heads.get(one.id, one.label)) for one in columns]
-    n = n_text(cells(shares, "labels"), "labels")
-    axis = f"% of turns (left of the line: labels; right: answered as the person), {n}"
-    shown, ids = table(id, about, words("asks", names), *filled), tuple(one.id for one in columns)
-    scored = plot(shown, Chart("heatmap", "asks", ids[len(heads) :]))
+    # All questions, the easiest first.
+    drawn = charted(shares, first=None, sort="all")
+    columns = tuple(replace(one, label=heads.get(one.id, one.label)) for one in drawn.columns)
+    scored = [at for row in drawn.rows for cell in row.cells[len(heads) :] if (at := number_of(cell)) is not None]
+    axis = f"% of turns answered as the person did, {n_text(cells(shares, 'labels'), 'labels')}"
     return HeatMap(
-        plot(shown, Chart("heatmap", "asks", ids, axis=axis)),
-        text=percent,
-        bold=source.claimed,
-        ends=(min(scored.span(intervals=False)[0], 0.5), 1.0),
-        row=0.185,
+        replace(drawn, columns=columns, axis=axis),
+        [[percent(number_of(cell)) for cell in row.cells] for row in drawn.rows],
+        source.bold(drawn),
+        (min(0.5, *scored), 1.0),
+        aside=len(heads),
+        row=0.165,
         names=3.5,
-        top=1.9,
-        split=2,
+        wrap=64,
         tables=[shares],
         id=id,
         of=f"{about}, {source.mode} mode",
@@ -67,16 +59,16 @@ def _questions(source: Source, shares: Table, id: str, about: str) -> HeatMap:
 def branch_errors(source: Source) -> Iterator[Sheet]:
     """Error in points per model, a panel for each branch."""
     errors = source.table("branch-errors", "errors")
-    axes = {branch: f"points, {n_text(cells(errors, branch), '')}" for branch in BRANCHES}
-    shown = [plot(errors, Chart("intervals", "model", (one,), one, axis)) for one, axis in axes.items()]
-    high = max(one.span()[1] for one in shown)
-    panels = [Panel(one, limits=(0.0, 1.06 * high or 1.0)) for one in shown]
-    yield Sheet(panels, tables=[errors])
+    drawn = plot(errors, Chart("intervals", "model", BRANCHES, axis="points"))
+    limits = (0.0, 1.06 * drawn.span()[1] or 1.0)
+    yield Sheet([Panel(one, limits=limits) for one in drawn.panels], tables=[errors])
 
 
 def conversation_wide(source: Source) -> Iterator[Sheet]:
     """Bars per model for each question about the conversation, and for the follow-up where it was asked."""
     answers, study = source.table("conversation-wide", "questions"), source.models()
+    # The references are lines.
+    answers = replace(answers, rows=tuple(row for row in answers.rows if row[0].mark != "reference"))
     labels = [str(cell.value) for cell in cells(answers, "model")]
     scored = {one.id: cells(answers, one.id) for one in answers.columns if one.id in REGISTRY}
     panels = [metric_panel(study, m, labels, of) for m, of in scored.items() if {cell.value for cell in of} - {None}]
@@ -89,10 +81,16 @@ def conversation_wide(source: Source) -> Iterator[Sheet]:
 def perspective_gap(source: Source) -> Iterator[Sheet]:
     """Per model its accuracy on what the reply did and on what the person wanted, joined; the gap beside it."""
     gaps = source.table("perspective-gap", "models")
-    axis = f"accuracy (share of yes/no questions), {n_text(cells(gaps, 'n'))}"
-    drawn = plot(gaps, Chart("dumbbells", "model", ("hp", "om"), axis=axis))
+    drawn = plot(gaps, Chart("dumbbells", "model", ("hp", "om"), axis="accuracy (share of yes/no questions)"))
+    names = {"hp": "what the person wanted (Binary HP)", "om": "what the reply did (Binary OM)"}
+    drawn = replace(drawn, columns=tuple(replace(one, label=names[one.id]) for one in drawn.columns))
     written = [_gap(cell, source.claimed(cell)) for cell in cells(gaps, "gap")]
-    yield Sheet([Panel(drawn, beside=[(8, "gap in points", written)])], tables=[gaps])
+    above = not source.look.wide
+    yield Sheet(
+        [Panel(drawn, beside=[(8, "gap in points", written)], above=above)],
+        {"row": 0.29} if above else {},
+        tables=[gaps],
+    )
 
 
 def _gap(cell: Cell, significant: bool) -> str:
@@ -106,32 +104,40 @@ def _gap(cell: Cell, significant: bool) -> str:
 
 def turn_drift(source: Source) -> Iterator[Sheet]:
     """A line per model over the thirds of a conversation, a panel for each metric."""
-    tables = [one for one in source.analysis("turn-drift").tables if has(one, *_THIRDS)]
+    tables = [one for one in source.analysis("turn-drift").tables if one.id in REGISTRY]
     if not tables:
         raise Missing("No conversation has three turns, so thirds are undefined.")
     panels = []
     for one in tables:
-        axis, title = f"third, {n_text(cells(one, 'n'), '')}", one.title.removesuffix(" by third")
-        panels.append(Panel(plot(one, Chart("lines", "model", _THIRDS, title, axis)), upright="mean over turns"))
+        title = one.title.removesuffix(" by third")
+        axis = f"third, {n_text(cells(one, 'n'), '')}"
+        panels.append(Panel(charted(one, title=title), axis, upright="mean over turns"))
     yield Sheet(panels, tables=tables[:1])
 
 
-def diagnosis_groups(source: Source) -> Iterator[Sheet]:
-    """Emotion VA and Binary OM per group of self-reported diagnoses: a panel for each group, a row for each model."""
-    tables = [one for one in source.analysis("affect-gap").tables if one.id.startswith("groups-")]
+def mood_path(source: Source) -> Iterator[Sheet]:
+    """Positive and negative affect over the thirds of a conversation: the person's, and as models predict it."""
+    tables = [one for one in source.analysis("mood-path").tables if one.id.endswith("-affect")]
     if not tables:
-        raise Missing("No participant reports a diagnosis, so there are no groups.")
-    panels = []
-    for one in tables:
-        groups = [group for group in one.columns if group.unit != "text"]
-        low, high = plot(one, Chart("intervals", "model", tuple(group.id for group in groups))).span()
-        room = 0.06 * (high - low) or 0.05
-        for group in groups:
-            title = f"{one.title.removesuffix(' by group')}: {group.label}"
-            axis = f"mean, {n_text(cells(one, group.id), '')}"
-            drawn = plot(one, Chart("intervals", "model", (group.id,), title, axis))
-            panels.append(Panel(drawn, limits=(low - room, high + room)))
-    yield Sheet(panels, {"wide": len(panels) // len(tables)}, tables=tables[:1])
+        raise Missing("No conversation has three turns, so thirds are undefined.")
+    drawn = map(charted, tables)
+    panels = [Panel(one, f"third, {n_text(one.rows[0].cells, '')}", upright=one.axis) for one in drawn]
+    yield Sheet(panels, tables=tables)
+
+
+def pooled_drift(source: Source) -> Iterator[Sheet]:
+    """The change between thirds of a conversation over all models: over all turns, and with what controls for it."""
+    summary = source.table("turn-drift", "summary")
+    values = ("same", "pooled", "paired")
+    drawn = plot(summary, Chart("dumbbells", "metric", values, axis="change", lines=NO_DIFFERENCE, across="step"))
+    low, high = drawn.span([0.0])
+    room = 0.06 * (high - low)
+    panels = list[Panel]()
+    for one in drawn.panels:
+        stars = ["★" if source.claimed(row.cells[2]) else "" for row in one.rows]
+        beside = [(4.0, "", stars)]
+        panels.append(Panel(one, "", beside, (low - room, high + room), spread=0.6, joined=False))
+    yield Sheet(panels, tables=[summary])
 
 
 def distributions(source: Source) -> Iterator[Sheet]:
@@ -144,10 +150,9 @@ def distributions(source: Source) -> Iterator[Sheet]:
     for one in tables:
         metric_id = one.id.removeprefix("spread_")
         axis = f"{unit_words(metric_id)}, {n_text(cells(one, 'n'))}"
-        quartiles = ("mean", "quarter", "median", "three_quarters")
-        drawn = plot(one, Chart("intervals", "model", quartiles, label_of(metric_id), axis))
+        drawn = charted(one, title=label_of(metric_id))
         values = [study.values(metric_id)[:, study.labels.index(row.label)] for row in drawn.rows]
-        panels.append(Panel(drawn, dots=[of[~np.isnan(of)] for of in values]))
+        panels.append(Panel(drawn, axis, dots=[of[~np.isnan(of)] for of in values]))
     yield Sheet(panels, tables=tables[:1])
 
 
@@ -166,8 +171,8 @@ def difficulty(source: Source) -> Iterator[Sheet]:
         n = int((~np.isnan(values + composite)).sum())
         axis = f"{unit_words(m)}, n = {n}\nρ = {with_interval(rho[label_of(m)], 2).replace('-', '−')}"
         dots = table(m, label_of(m), words("", [""] * len(values)), column("x", values), column("y", composite))
-        drawn = plot(dots, Chart("scatter", "", ("x", "y"), label_of(m), axis))
-        panels.append(Panel(drawn, upright="Composite (points of 100)"))
+        drawn = plot(dots, Chart("scatter", "", ("x", "y"), label_of(m)))
+        panels.append(Panel(drawn, axis, upright="Composite (points of 100)"))
     yield Sheet(panels, tables=[correlations])
 
 
@@ -186,8 +191,8 @@ def cost(source: Source) -> Iterator[Sheet]:
             continue
         score = column("composite", [composite[str(label.value)] for label in labels])
         against = table(heading, heading, words("model", labels), column("spent", spent), score)
-        chart = Chart("scatter", "model", ("spent", "composite"), heading, f"{unit}\n{n_text(spent)}")
-        panels.append(Panel(plot(against, chart), upright="Composite (points of 100)"))
+        drawn = plot(against, Chart("scatter", "model", ("spent", "composite"), heading))
+        panels.append(Panel(drawn, f"{unit}, {n_text(spent)}", upright="Composite (points of 100)"))
         shown[table_id] = tables[table_id]
     if not panels:
         raise Missing("No result records its cost, duration or number of tokens.")
