@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from attunebench.analyses.base import Settings
     from attunebench.reports import By
     from attunebench.statistics.multiple import Correction
-    from attunebench.views import AnalysisResult, ComparisonResult, FigureResult, ReportResult
+    from attunebench.views import AnalysisResult, ComparisonResult, FigureResult, Page, ReportResult
 
 OneScores = str | Path | Mapping[str, Any] | ScoreTable
 ScoresLike = OneScores | Sequence[str | Path | Mapping[str, Any]]
@@ -90,15 +90,27 @@ def report(
     """
     from attunebench.reports import build_report
     from attunebench.reports.layout import as_analysis
-    from attunebench.views import Page, ReportResult
+    from attunebench.views import ReportResult
 
-    content, file = _whole(scores)
-    study = ScoreStudy.of([content], [file]) if content.get("conversations") else None
+    page = page_of(scores, results, conversations, texts=texts)
+    study = ScoreStudy.of([page.scores], [page.file]) if page.scores.get("conversations") else None
     options: dict[str, Any] = {"metrics": metrics, "show_all": show_all, "by": by, "skill_against": skill_against}
-    built = build_report(content, file=file, study=study, **options)
-    folders = [None if folder is None else Path(folder) for folder in (results, conversations)]
-    page = Page(content, file, *folders, texts=texts)
+    built = build_report(page.scores, file=page.file, study=study, **options)
     return ReportResult((as_analysis(built, rounded=False),), built.rules, study, report=built, page=page)
+
+
+def page_of(
+    scores: ScoresLike,
+    results: str | Path | None = None,
+    conversations: str | Path | None = None,
+    *,
+    texts: bool = True,
+) -> Page:
+    """The page of `report` alone, without its tables."""
+    from attunebench.views import Page
+
+    folders = [None if folder is None else Path(folder) for folder in (results, conversations)]
+    return Page(*_whole(scores), *folders, texts=texts)
 
 
 def analyze(

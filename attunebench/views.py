@@ -18,6 +18,7 @@ from attunebench.analyses.table import Analysis, Table
 from attunebench.errors import UsageError
 from attunebench.files import atomic_write
 from attunebench.scores.table import ScoreTable
+from attunebench.text import printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -190,7 +191,7 @@ class Page:
     def __init__(
         self, scores: Mapping[str, Any], file: str, results: Path | None, conversations: Path | None, *, texts: bool
     ) -> None:
-        self._scores, self._file, self._texts = scores, file, texts
+        self.scores, self.file, self._texts = scores, file, texts
         self._folders = {"results": results, "conversations": conversations}
         self._remarks: tuple[str, ...] = ()
 
@@ -200,11 +201,11 @@ class Page:
         from attunebench.transcripts import FolderTranscripts, folders_of
 
         if not self._texts:
-            return render_html(self._scores, file=self._file)
-        metadata = self._scores["metadata"]
-        results, conversations = folders_of(metadata, Path(self._file), **self._folders)
+            return render_html(self.scores, file=self.file)
+        metadata = self.scores["metadata"]
+        results, conversations = folders_of(metadata, Path(self.file), **self._folders)
         with FolderTranscripts(conversations, results, sha256=metadata.get("ground_truth_sha256")) as evidence:
-            page = render_html(self._scores, file=self._file, evidence=evidence)
+            page = render_html(self.scores, file=self.file, evidence=evidence)
         self._remarks = evidence.remarks
         return page
 
@@ -244,15 +245,15 @@ class FigureResult:
         return captions(self.pictures, self.skipped, self.warnings, self.rules)
 
     def save(self, path: str | Path, formats: Sequence[str] = ("svg",)) -> list[Path]:
-        """Write the figure into a file that ends in .svg, .pdf or .png; or, without an ending, all of them in these
-        formats into a folder, with captions.md. DataError before a file of somebody else is replaced."""
+        """Write the figure into a file that ends in .svg, .pdf or .png; else all of them in these formats into a folder
+        of that name, with captions.md. DataError before a file of somebody else is replaced."""
         from attunebench.figures import CAPTIONS, render, write
 
         target = Path(path)
-        if target.suffix:
+        if target.suffix in (".svg", ".pdf", ".png"):
             kind = _figure_format(target.suffix[1:])
             if len(self.pictures) > 1:
-                raise UsageError(f"There are {len(self.pictures)} figures; name a folder, without an ending.")
+                raise UsageError(f"There are {len(self.pictures)} figures; name a folder.")
             return write({target.name: render(self._first, kind, self.look)}, target.parent)
         kinds = [_figure_format(one) for one in dict.fromkeys(formats)]
         files = {f"{one.id}.{kind}": render(one, kind, self.look) for one in self.pictures for kind in kinds}
@@ -308,7 +309,7 @@ class ScoreFile(dict[str, Any]):
         write_scores(path, cast(Any, self))
 
     def __repr__(self) -> str:
-        names = [f"{entry['em_model']} ({entry['mode']})" for entry in self.get("aggregates", ())]
+        names = [f"{printable(entry['em_model'])} ({entry['mode']})" for entry in self.get("aggregates", ())]
         more = [f"{len(names) - 6} more"] if len(names) > 6 else []
         return f"<ScoreFile of {len(self.get('conversations', ()))} results: {', '.join([*names[:6], *more])}>"
 
