@@ -122,6 +122,7 @@ def _console(width: int, colour: bool, no_color: bool, rules: str) -> Console:
         file=io.StringIO(),
         width=max(width, _NARROWEST),
         force_terminal=colour,
+        force_jupyter=False,  # it would display in the notebook what is drawn here
         color_system="standard" if colour else None,
         no_color=no_color,
         legacy_windows=False,
