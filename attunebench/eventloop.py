@@ -141,7 +141,8 @@ async def in_thread(function: Callable[[], T]) -> T:
     apart = _Apart(function)
     future = asyncio.wrap_future(apart.future)
     try:
-        await asyncio.wait([future])
+        while not future.done():  # the loop of a notebook's kernel learns that it is interrupted when it turns
+            await asyncio.wait([future], timeout=BEAT)
     except asyncio.CancelledError:
         apart.cancel()
         await asyncio.wait([future])

@@ -275,7 +275,7 @@ def test_styles_apply_inside_of_the_output_alone(scores: ScoreFile) -> None:
     for one in shown(scores):
         html = one._repr_html_()
         assert 1 == html.count("<style>")
-        assert html.partition("<style>")[2].lstrip().startswith(".attunebench {")
+        assert html.partition("<style>")[2].lstrip().startswith("div.attunebench.attunebench {")
         assert html.count("{") == html.count("}")
 
 

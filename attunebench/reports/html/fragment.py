@@ -33,7 +33,10 @@ def analyses_fragment(analyses: Sequence[Analysis], groups: Sequence[Group]) -> 
     styles = palette(groups)
     looks = {key: f"k{place}" for place, key in enumerate(styles)}
     names = {group.label: looks[group.model_key] for group in groups}
-    parts = [(analysis, [_shown(one, names) for one in analysis.tables]) for analysis in analyses]
+    parts = []
+    for analysis in analyses:
+        notes = dict.fromkeys((*(note for one in analysis.tables for note in one.notes), *analysis.notes))
+        parts.append((analysis, [_shown(one, names) for one in analysis.tables], notes))
     body = _environment().get_template("fragment.html").render(parts=parts)
     symbols = _symbols({name: styles[key].marker for key, name in looks.items()})
     used = frozenset(re.findall(r"\b[kv]\d+\b", body))
@@ -88,7 +91,7 @@ def _shown(whole: Table, names: dict[str, str]) -> ShownTable:
     """A table as the page shows it, of its first rows, with nothing behind its numbers."""
     rows = tuple(tuple(replace(cell, drill=None) for cell in row) for row in whole.rows[:ROWS])
     left = len(whole.rows) - len(rows)
-    notes = (*whole.notes, *([f"… and {left} more rows, which the data frame has."] if left else ()))
+    notes = (f"… and {left} more rows, which the data frame has.",) if left else ()
     apart = max(0, whole.apart - left)
     prefix = f"n{zlib.crc32(repr(rows).encode()):08x}"
     return shown_table(replace(whole, rows=rows, notes=notes, apart=apart), _NOTHING, names, prefix)
