@@ -60,7 +60,7 @@ def normalised(text: str) -> str:
 
 
 def pages() -> dict[Path, str]:
-    readme = ROOT / "README.md"
+    readme, python = ROOT / "README.md", ROOT / "docs" / "python.md"
     text = readme.read_text("utf-8")
     for name, part in (("demo", demo_excerpt()), ("metrics", short_table())):
         text = with_part(text, name, part)
@@ -69,7 +69,7 @@ def pages() -> dict[Path, str]:
         ROOT / "docs" / "metrics.md": metrics_page(),
         ROOT / "docs" / "analyses.md": analyses_page(),
         ROOT / "docs" / "subset-report.md": subset_page(),
-        ROOT / "docs" / "python.md": with_part((ROOT / "docs" / "python.md").read_text("utf-8"), "functions", functions()),
+        python: with_part(python.read_text("utf-8"), "functions", functions()),
         readme: text,
     }
 

@@ -1,4 +1,4 @@
-"""Runs in a notebook's kernel: interrupted in the middle as by its stop button, and resumed by running the cell again."""
+"""Runs in a notebook's kernel: interrupted in the middle by its stop button, and resumed by running the cell again."""
 
 from __future__ import annotations
 
