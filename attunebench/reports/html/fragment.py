@@ -61,7 +61,7 @@ def analyses_fragment(analyses: Sequence[Analysis], groups: Sequence[Group]) -> 
     scope = _environment().get_template("scope.html")
     return scope.render(
         body=body,
-        style=_asset("fragment.css") + _asset("charts.css"),
+        style=_asset("charts.css") + _asset("fragment.css"),
         looks=[(name, styles[key]) for key, name in looks.items() if name in used],
         symbols=[(name, points) for name, points in symbols if name in used],
     )
