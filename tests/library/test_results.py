@@ -21,6 +21,8 @@ from attunebench.scores import read_scores
 from attunebench.scores.loading import score_table
 from attunebench.views import AnalysisResult, ScoreFile
 
+pytest.importorskip("pandas", reason="data frames need the extra `data`")
+
 FAST = {"resamples": 50}
 
 
