@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from attunebench import eventloop
 from attunebench.codebook import Codebook, codebook_for, default_codebook, load_codebook
 from attunebench.conversations import Conversation, ConversationSet, load_conversations
 from attunebench.errors import UsageError
 from attunebench.judging import JUDGE_SCALE, JudgeScale
 from attunebench.protocol.calls import Call, Mode, PanasStrategy
 from attunebench.protocol.plan import plan_calls as _plan_calls
-from attunebench.scorer import score_folders as score
 from attunebench.scorer import score_to_file
+from attunebench.study import analyze, compare, figure, load_scores, report, score
 
 # What asks models is imported where it is used: who only scores does without it.
 if TYPE_CHECKING:
@@ -25,7 +28,23 @@ if TYPE_CHECKING:
     from attunebench.runner.rejudge import RejudgeSummary
     from attunebench.runner.reparse import ReparseSummary
 
-__all__ = ["collect", "load_conversations", "plan", "plan_calls", "rejudge", "reparse", "run", "score", "score_to_file"]
+__all__ = [
+    "analyze",
+    "collect",
+    "compare",
+    "figure",
+    "load_conversations",
+    "load_scores",
+    "plan",
+    "plan_calls",
+    "rejudge",
+    "reparse",
+    "report",
+    "run",
+    "run_async",
+    "score",
+    "score_to_file",
+]
 
 Conversations = Sequence[Conversation] | ConversationSet | str | Path
 """Conversations, or the folder that they are in."""
@@ -55,6 +74,7 @@ def run(
     *,
     codebook: Codebook | Path | None = None,
     observer: Observer | None = None,
+    progress: bool = False,
     run_again: str = "",
     interruptible: bool = False,
     client: AsyncOpenAI | None = None,
@@ -66,22 +86,60 @@ def run(
     and ConfigurationError (key, address, money). The codebook is the given one; for a folder, else the one of its
     checkout; else this package's. See `attunebench.runner.run_conversations` for the other arguments.
 
+    Works where an event loop is running already, as in a notebook, and blocks it until the run ends; `run_async` does
+    not. Interrupting the kernel raises KeyboardInterrupt, and calling it again resumes the run.
+
+    `progress` shows how far the run is: in a notebook below its cell, elsewhere on stderr. An `observer` is told of
+    everything instead.
+
     `client` asks the evaluated model in place of this package's own: an AsyncOpenAI or AsyncAzureOpenAI (whose provider
-    is azure) with its address, credentials, headers and transport, not used in another event loop before. Tries, pace,
-    journal and errors are a run's as ever; no key is looked for, and the client stays open.
+    is azure) with its address, credentials, headers and transport, not used in another event loop before (that of a
+    notebook, say). Tries, pace, journal and errors are a run's as ever; no key is looked for, and the client stays
+    open.
 
     `executor` does the run in place of `run_conversations`:
     `functools.partial(attunebench.runner.on_ray.run_on_ray, workers=4)`, say.
     """
     from attunebench.runner import run_conversations
 
+    if progress and observer is not None:
+        raise UsageError("Give `progress` or an `observer`, not both.")
     if client is not None:
         if executor is not None:
             raise UsageError("A `client` serves one process: leave out `executor`, or have it find keys by itself.")
         settings = _with_client(settings, client)
     talks, book = _loaded(conversations, codebook)
     by = executor or run_conversations
-    return by(talks, settings, book, observer=observer, run_again=run_again, interruptible=interruptible)
+    with ExitStack() as stack:
+        if progress:
+            from attunebench.progress import shown
+
+            observer = stack.enter_context(shown(settings))
+        return by(talks, settings, book, observer=observer, run_again=run_again, interruptible=interruptible)
+
+
+async def run_async(
+    conversations: Conversations,
+    settings: RunSettings,
+    *,
+    codebook: Codebook | Path | None = None,
+    observer: Observer | None = None,
+    progress: bool = False,
+    run_again: str = "",
+    interruptible: bool = False,
+    client: AsyncOpenAI | None = None,
+    executor: Callable[..., RunSummary] | None = None,
+) -> RunSummary:
+    """As `run`, without blocking the event loop: the run has a thread and a loop of its own, where the `observer` is
+    called. `interruptible` has no effect in a thread.
+
+    Cancelling the task that awaits it (a time limit, an interrupted cell) cancels the calls in flight, lets go of the
+    results folder and then raises CancelledError; finished calls are kept, and calling it again resumes the run.
+    Several runs may go on at the same time, each with a `client` of its own.
+    """
+    options: dict[str, Any] = {"codebook": codebook, "observer": observer, "progress": progress, "client": client}
+    options |= {"run_again": run_again, "interruptible": interruptible, "executor": executor}
+    return await eventloop.in_thread(partial(run, conversations, settings, **options))
 
 
 def plan(

@@ -22,6 +22,7 @@ from attunebench.files import atomic_write
 from attunebench.results.folder import read_result
 from attunebench.results.schema import PredictedTag, Result, ResultTurn
 from attunebench.runner import ModelSettings, RunSettings
+from attunebench.scorer import score_folders
 from attunebench.scores import Scores
 
 SEED = 0
@@ -48,7 +49,7 @@ def run_demo(folder: Path, *, now: datetime | None = None) -> Scores:
     for name in BASELINES:
         em = ModelSettings(provider="baseline", model=name)
         api.run(conversations, RunSettings(em=em, output=folder, seed=SEED, replace=True))
-    return api.score(folder, demo_folder(), seed=SEED, now=now)
+    return score_folders(folder, demo_folder(), seed=SEED, now=now)
 
 
 def claim_folder(folder: Path) -> None:

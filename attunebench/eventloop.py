@@ -12,12 +12,18 @@ import sys
 import time
 import weakref
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from contextvars import ContextVar, copy_context
+from functools import partial
+from threading import Lock
+from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
+from attunebench.errors import UsageError
+
 T = TypeVar("T")
+R = TypeVar("R")
 
 BEAT = 0.25
 """Seconds after which the loop looks at its clock at the latest."""
@@ -120,24 +126,70 @@ def run(main: Coroutine[Any, Any, T], *, owner: object = None) -> T:
         inside = False
     if not inside:  # outside of `except`, whose error would become the innermost cause of all that fails in the run
         return _run_here(main, owner)
-    begun: list[asyncio.Task[Any]] = []
+    apart = _Apart(partial(_run_here, main, owner))
+    try:
+        return apart.future.result()
+    except KeyboardInterrupt:
+        apart.cancel()
+        wait([apart.future])
+        raise
 
-    async def noted() -> T:
-        begun.extend(filter(None, [asyncio.current_task()]))
+
+async def in_thread(function: Callable[[], T]) -> T:
+    """Call a function that calls `run`, in a thread of its own. Cancelling ends what it runs, and waits until that has
+    let go of its files and connections."""
+    apart = _Apart(function)
+    future = asyncio.wrap_future(apart.future)
+    try:
+        while not future.done():  # the loop of a notebook's kernel learns that it is interrupted when it turns
+            await asyncio.wait([future], timeout=BEAT)
+    except asyncio.CancelledError:
+        apart.cancel()
+        await asyncio.wait([future])
+        if not future.cancelled():
+            future.exception()  # how it ended is of no interest, and no reason for a warning
+        raise
+    return future.result()
+
+
+class _Apart(Generic[T]):
+    """A call of a function in a thread of its own, whose runs can be cancelled from another one."""
+
+    def __init__(self, function: Callable[[], T]) -> None:
+        self._lock, self._cancelled = Lock(), False
+        self._task: asyncio.Task[Any] | None = None
+        context = copy_context()
+        context.run(_APART.set, self)
+        thread = ThreadPoolExecutor(1, thread_name_prefix="attunebench")
+        self.future: Future[T] = thread.submit(context.run, function)
+        thread.shutdown(wait=False)
+
+    def cancel(self) -> None:
+        """Cancel the run that goes on, and those that the function begins from now on."""
+        with self._lock:
+            self._cancelled = True
+            if self._task is not None:
+                with suppress(RuntimeError):  # it has ended in this moment
+                    self._task.get_loop().call_soon_threadsafe(self._task.cancel)
+
+    async def watched(self, main: Coroutine[Any, Any, R]) -> R:
+        """The coroutine, as the run that `cancel` ends."""
+        with self._lock:
+            self._task = asyncio.current_task()
+            if self._cancelled and self._task is not None:
+                self._task.cancel()
         return await main
 
-    with ThreadPoolExecutor(1, thread_name_prefix="attunebench") as thread:
-        result = thread.submit(_run_here, noted(), owner)
-        try:
-            return result.result()
-        except KeyboardInterrupt:
-            for task in begun:
-                with suppress(RuntimeError):  # it has ended in this moment
-                    task.get_loop().call_soon_threadsafe(task.cancel)
-            raise
+
+_APART: ContextVar[_Apart[Any] | None] = ContextVar("attunebench_apart", default=None)
 
 
 def _run_here(main: Coroutine[Any, Any, T], owner: object) -> T:
+    if owner is not None and owner in _KEPT and _KEPT[owner].is_running():
+        main.close()
+        raise UsageError("This `client` is in use by another run; give each run that goes on at the same time its own.")
+    if (apart := _APART.get()) is not None:
+        main = apart.watched(main)
     if owner is not None:
         return _run_in_kept_loop(main, owner)
     if os.name == "nt":

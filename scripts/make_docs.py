@@ -1,4 +1,5 @@
-"""Writes what the code knows better into the docs: cli.md, metrics.md, analyses.md, parts of subset-report.md, README.
+"""Writes what the code knows better into the docs: cli.md, metrics.md, analyses.md, parts of python.md,
+subset-report.md and README.
 
 python scripts/make_docs.py            write them
 python scripts/make_docs.py --check    exit 1 and name what is out of date
@@ -41,13 +42,25 @@ def main() -> int:
     return 1 if check and stale else 0
 
 
+def functions() -> str:
+    """The names of the package, each with the first sentence of its docstring."""
+    import attunebench
+
+    lines = ["| name | what it does |", "| --- | --- |"]
+    for name in attunebench.__all__:
+        if name[0] != "_":
+            first = " ".join(str(getattr(attunebench, name).__doc__).split("\n\n")[0].split())
+            lines.append(f"| `{name}` | {first.partition('. ')[0].rstrip('.')}. |")
+    return "\n".join(lines)
+
+
 def normalised(text: str) -> str:
     """Releases of the parser break the lines of a help text differently; that makes no page out of date."""
     return " ".join(text.split())
 
 
 def pages() -> dict[Path, str]:
-    readme = ROOT / "README.md"
+    readme, python = ROOT / "README.md", ROOT / "docs" / "python.md"
     text = readme.read_text("utf-8")
     for name, part in (("demo", demo_excerpt()), ("metrics", short_table())):
         text = with_part(text, name, part)
@@ -56,6 +69,7 @@ def pages() -> dict[Path, str]:
         ROOT / "docs" / "metrics.md": metrics_page(),
         ROOT / "docs" / "analyses.md": analyses_page(),
         ROOT / "docs" / "subset-report.md": subset_page(),
+        python: with_part(python.read_text("utf-8"), "functions", functions()),
         readme: text,
     }
 

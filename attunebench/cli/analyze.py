@@ -6,8 +6,9 @@ Parses, reads the scores, makes the analyses and writes; decides nothing about w
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -15,16 +16,13 @@ from attunebench.cli.arguments import (
     OUTPUT,
     ScoresFilesOption,
     analysis_options,
-    analysis_settings,
+    analysis_values,
     comma_list,
     scores_files,
 )
 from attunebench.cli.emitting import emit, emit_analyses, emit_folder, is_brief, listing, look, say, working
 from attunebench.cli.options import flag, with_options
 from attunebench.errors import UsageError
-
-if TYPE_CHECKING:
-    from attunebench.scores.table import ScoreTable
 
 
 @with_options(how=analysis_options("power"), shown=OUTPUT)
@@ -49,9 +47,8 @@ def analyze(
 
     Works offline and calls no model.
     """
-    from attunebench import analyses
+    from attunebench import api
     from attunebench.reports.analyses import files, render_findings
-    from attunebench.scores.loading import load_by_rules, load_each, load_scores
 
     chosen = _chosen(comma_list(names))
     if not chosen:
@@ -59,33 +56,25 @@ def analyze(
         say("Next: attune-bench analyze NAME -s scores.json, or `all` for NAME.")
         return
     sources = scores_files(None, scores)
-    settings = analysis_settings(how)
-    others: tuple[ScoreTable, ...]
-    if chosen == ("rules",):
-        study, *further = load_by_rules(sources).values()
-        others = tuple(further)
-    else:
-        study, others = load_scores(sources), load_each(other_labels or ())
-        if any(other.rules != study.rules for other in others):
-            raise UsageError("The files of --other-labels follow different rules; score them with the same --rules.")
-    if settings.mode is not None:
-        study.of_mode(settings.mode)
-    subject = analyses.Subject(study, settings, others)
-    made = []
-    for place, name in enumerate(chosen, 1):
-        with working(f"{name} ({place} of {len(chosen)})"):
-            made.append(analyses.analyse(name, subject))
-    rules = " and ".join(one.rules for one in (study, *others)) if chosen == ("rules",) else study.rules
+    found = api.analyze(
+        sources, *chosen, other_labels=other_labels or (), progress=_working_through, **analysis_values(how)
+    )
     if save is not None:
-        emit_folder(files(made, rules), save)
+        emit_folder(files(found.analyses, found.rules), save)
     if is_brief(**shown) and "all" in comma_list(names):
         where = " ".join(f"-s {shlex.quote(str(source))}" for source in sources)
         below = (
             f"Tables of one analysis: attune-bench analyze NAME {where}. Of all: --full, another --format, --save DIR."
         )
-        emit(render_findings(made, **look(None), rules=rules, below=(below,)), None)
+        emit(render_findings(found.analyses, **look(None), rules=found.rules, below=(below,)), None)
     else:
-        emit_analyses(made, **shown, rules=rules, protect=sources)
+        emit_analyses(found.analyses, **shown, rules=found.rules, protect=sources)
+
+
+def _working_through(names: Sequence[str]) -> Iterator[str]:
+    for place, name in enumerate(names, 1):
+        with working(f"{name} ({place} of {len(names)})"):
+            yield name
 
 
 def _chosen(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import inspect
 
     from attunebench.analyses.base import Settings
+    from attunebench.study import AnalysisOptions
 
 _STATISTICS = "Statistics"
 FOLDER = ("--conversations", "--ground-truth", "-d")
@@ -117,14 +118,19 @@ def model_names(ctx: typer.Context) -> list[str]:
     return [*names]
 
 
+def analysis_values(options: Mapping[str, Any]) -> AnalysisOptions:
+    """The values of `analysis_options` as the options of `attunebench.analyze` and its like."""
+    values: Any = dict(options)
+    values["by_participant"] = values.pop("cluster", None) is not None
+    values["metrics"] = comma_list(values.pop("metric", None))
+    return cast("AnalysisOptions", values)
+
+
 def analysis_settings(options: Mapping[str, Any]) -> Settings:
     """How an analysis is made, of the values of `analysis_options`. Raises UsageError."""
-    from attunebench.analyses.base import Settings
-    from attunebench.metrics.registry import metric
+    from attunebench.study import settings_of
 
-    values = dict(options)
-    metrics = tuple(metric(metric_id).id for metric_id in comma_list(values.pop("metric", None)))
-    return Settings(by_participant=values.pop("cluster", None) is not None, metrics=metrics, **values)
+    return settings_of(analysis_values(options))
 
 
 def analysis_options(*without: str) -> list[inspect.Parameter]:

@@ -6,8 +6,8 @@ A summary in, lines out. Unknown is said to be unknown; what there is nothing to
 from __future__ import annotations
 
 from attunebench.cli.emitting import first
-from attunebench.cli.progress import words
 from attunebench.metrics.rates import ANSWERED_ENOUGH, percent
+from attunebench.progress import words
 from attunebench.reports.servers import adaptation
 from attunebench.runner import RunSettings, RunSummary
 from attunebench.text import counted, printable

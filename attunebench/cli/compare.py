@@ -13,7 +13,7 @@ from attunebench.cli.arguments import (
     ScoresFilesArgument,
     ScoresFilesOption,
     analysis_options,
-    analysis_settings,
+    analysis_values,
     scores_and_models,
 )
 from attunebench.cli.emitting import emit_analyses, is_brief, working
@@ -35,14 +35,10 @@ def compare(
 
     Refuses scores on different labels. Works offline and calls no model.
     """
-    from attunebench.comparison import compare as compared
-    from attunebench.comparison.screen import on_screen
-    from attunebench.scores.loading import load_scores
+    from attunebench import api
 
     sources, names = scores_and_models(files, scores, models)
-    settings = analysis_settings(how)
     with working("comparing"):
-        study = load_scores(sources)
-        found = compared(study, settings, models=names, force=force)
-    shown_first = on_screen(found, settings) if is_brief(**shown) else found.analyses
-    emit_analyses(shown_first, **shown, rules=study.rules, protect=sources)
+        found = api.compare(sources, *names, force=force, **analysis_values(how))
+    shown_first = found.on_screen if is_brief(**shown) else found.analyses
+    emit_analyses(shown_first, **shown, rules=found.rules, protect=sources)

@@ -15,7 +15,7 @@ from attunebench.cli.arguments import (
     ScoresFilesArgument,
     ScoresFilesOption,
     analysis_options,
-    analysis_settings,
+    analysis_values,
     comma_list,
     scores_files,
 )
@@ -56,43 +56,23 @@ def figures(
     Figures that cannot be drawn are listed with the reason. Requires matplotlib: pip install ".[analyses]" in the
     checkout.
     """
-    from attunebench import figures as drawing
-    from attunebench.scores.compatibility import warnings_or_refusal
-    from attunebench.scores.loading import load_scores
+    from attunebench import api
 
     names = comma_list(only)
     if "list" in names:
         typer.echo(_listing(), nl=False)
         return
-    chosen = [drawing.entry(name).name for name in names]
-    drawing.require_matplotlib()
-    settings = analysis_settings(how)
-    study = load_scores(scores_files(files, scores))
-    if settings.mode is not None:
-        study.of_mode(settings.mode)
-    warnings = warnings_or_refusal(study.models(baselines=settings.baselines), force=force)
-    look = drawing.Look(width, dpi)
+    look: dict[str, Any] = {"width": width, "dpi": dpi, "force": force}
     with working("drawing"):
-        pictures, skipped = drawing.draw(study, settings, look, chosen)
-    written = drawing.write(
-        {
-            **{
-                f"{picture.id}.{one.value}": drawing.render(picture, one.value, look)
-                for picture in pictures
-                for one in dict.fromkeys(format or [_Format.svg])
-            },
-            drawing.CAPTIONS: drawing.captions(pictures, skipped, warnings, study.rules).encode(),
-            drawing.METHODS: drawing.methods(pictures, settings).encode(),
-        },
-        output,
-    )
+        found = api.figure(scores_files(files, scores), *names, **look, **analysis_values(how))
+    written = found.save(output, [one.value for one in format or [_Format.svg]])
     for path in written:
         typer.echo(str(path))
-    for warning in warnings:
+    for warning in found.warnings:
         warn(warning)
-    for one in skipped:
+    for one in found.skipped:
         say(f"{one.name} is not drawn: {clean(one.reason)}")
-    if not pictures:
+    if not found.pictures:
         raise UsageError("None of the requested figures can be drawn from these scores; see the reasons above.")
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -89,7 +89,7 @@ def report(
 ) -> None:
     """Show scores with n, intervals and coverage: the Composite, its pillars, turn-by-turn and
     conversation-wide metrics."""
-    from attunebench import reports
+    from attunebench import api, reports
 
     if explain is not None:
         # Whoever pipes the list into grep wants a metric's meaning on the line of its name.
@@ -109,14 +109,9 @@ def report(
         return
     if results is not None or conversations is not None or no_texts:
         raise UsageError("--results, --conversations and --no-texts apply only to --format html.")
-    built = reports.build_report(
-        _read(sources),
-        file=str(sources[0]),
-        metrics=comma_list(metric),
-        show_all=show_all,
-        by=by,
-        skill_against=skill_against,
-    )
+    built = api.report(
+        sources, metrics=comma_list(metric), show_all=show_all, by=by, skill_against=skill_against
+    ).report
     colour = coloured(output)
     no_color = bool(os.environ.get("NO_COLOR"))
     text = reports.draw(built, format, width=width or terminal_width(output), colour=colour, no_color=no_color)
@@ -126,38 +121,21 @@ def report(
             warn(warning)
 
 
-def _read(sources: Sequence[Path]) -> Mapping[str, Any]:
-    from attunebench.reports.merging import merged_scores
-    from attunebench.scores import read_scores
-
-    return merged_scores([read_scores(source) for source in sources], [str(source) for source in sources])
-
-
 def _page(
     sources: Sequence[Path], output: Path, results: Path | None, conversations: Path | None, *, texts: bool
 ) -> None:
     """Write the HTML report, with the texts of the folders that are given or that the scores name."""
-    from attunebench.reports.html import render_html
-    from attunebench.transcripts import FolderTranscripts, folders_of
+    from attunebench.study import page_of
 
     _refuse_foreign(output)
     for folder in (results, conversations):
         if folder is not None and not folder.exists():
             raise UsageError(f"There is no folder {folder}; omit the option for a page without its texts.")
-    scores, file = _read(sources), str(sources[0])
-    remarks: tuple[str, ...] = ()
-    if texts:
-        metadata = scores["metadata"]
-        results, conversations = folders_of(metadata, sources[0], results=results, conversations=conversations)
-        with FolderTranscripts(conversations, results, sha256=metadata.get("ground_truth_sha256")) as evidence:
-            with working("writing the page"):
-                page = render_html(scores, file=file, evidence=evidence)
-            remarks = evidence.remarks
-    else:
-        with working("writing the page"):
-            page = render_html(scores, file=file)
-    emit(page, None if output == _STDOUT else output, protect=sources)
-    for remark in remarks:
+    page = page_of(sources, results, conversations, texts=texts)
+    with working("writing the page"):
+        text = page.html
+    emit(text, None if output == _STDOUT else output, protect=sources)
+    for remark in page.remarks:
         warn(printable(remark, 1000))
     if output != _STDOUT:
         say(f"Report written to {output}; open it in a browser.")

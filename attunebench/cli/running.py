@@ -19,11 +19,12 @@ from attunebench.cli.asking import errors_about
 from attunebench.cli.closing import closing_lines, going_on
 from attunebench.cli.emitting import folded, say
 from attunebench.cli.loading import load as load
-from attunebench.cli.progress import shown, words
+from attunebench.cli.progress import shown
 from attunebench.cli.progress.stream import EventStream
 from attunebench.codebook import Codebook
 from attunebench.conversations import ConversationSet
 from attunebench.errors import ConfigurationError
+from attunebench.progress import words
 from attunebench.runner import RunSettings, RunSummary
 from attunebench.runner.budget import Budget, Cost
 from attunebench.runner.pricing import (

@@ -6,6 +6,7 @@ What is undefined, not measured or not answered is None.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from attunebench.errors import UsageError
@@ -119,14 +120,19 @@ def columns_of(table: ScoreTable, name: str) -> tuple[str, ...]:
 
 def data_frame(table: ScoreTable, name: str) -> pd.DataFrame:
     """The rows of that name as a pandas.DataFrame. Raises UsageError where pandas is not installed."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise UsageError('Data frames require pandas: pip install ".[data]" in the checkout of attunebench.') from error
+    pandas = require_pandas()
     # "string", since "str" makes the word "None" of None before pandas 3.
     types = {"text": "string", "whole": "Int64", "number": "float64", "truth": "boolean"}
-    frame = pd.DataFrame(list(ROWS[name](table)), columns=pd.Index(columns_of(table, name)))
+    frame: pd.DataFrame = pandas.DataFrame(list(ROWS[name](table)), columns=pandas.Index(columns_of(table, name)))
     return frame.astype({column: types[COLUMNS.get(column, "number")] for column in frame})
+
+
+def require_pandas() -> Any:
+    """The module; UsageError that names the extra where it is not installed."""
+    try:
+        return import_module("pandas")
+    except ImportError as error:
+        raise UsageError('Data frames require pandas: pip install ".[data]" in the checkout of attunebench.') from error
 
 
 def _key(group: Group) -> Row:

@@ -15,7 +15,6 @@ import numpy as np
 
 from attunebench.constants import MODES
 from attunebench.errors import DataError
-from attunebench.metrics.registry import Rules
 from attunebench.published import mixed_rules, rules_of
 from attunebench.scores import ConversationEntry, GroundTruthEntry, Scores, read_scores
 from attunebench.scores.checks import group_key, require_shape
@@ -31,23 +30,6 @@ def load_scores(paths: str | Path | Sequence[str | Path]) -> ScoreTable:
     """One study of one or more scores files. DataError: unreadable, two files that hold the same model and mode."""
     listed = [paths] if isinstance(paths, (str, Path)) else list(paths)
     return score_table([read_scores(path) for path in listed], files=[str(path) for path in listed])
-
-
-def load_each(paths: Sequence[str | Path]) -> tuple[ScoreTable, ...]:
-    """A study for each file: several label sets of the same results, say."""
-    return tuple(load_scores(path) for path in paths)
-
-
-def load_by_rules(paths: Sequence[str | Path]) -> dict[Rules, ScoreTable]:
-    """One study of the scores files of each rules among them, in the order of their first file."""
-    parts: dict[Rules, list[tuple[Scores, str]]] = {}
-    for path in paths:
-        scores = read_scores(path)
-        parts.setdefault(rules_of(scores["metadata"]), []).append((scores, str(path)))
-    return {
-        rules: score_table([scores for scores, _ in listed], files=[file for _, file in listed])
-        for rules, listed in parts.items()
-    }
 
 
 def score_table(

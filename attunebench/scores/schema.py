@@ -45,11 +45,11 @@ Whole = Annotated[int, Field(ge=-(10**9), le=10**9)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 _Nullable = GetPydanticSchema(lambda source, handler: core_schema.nullable_schema(handler(source)))
 """Null is accepted, although it is no longer written."""
-MetricValues = dict[str, "Number | None"]
+MetricValues = dict[str, Number | None]
 Answered = Annotated[str, Field(pattern=r"^[yn-]*\z")]
 Labelled = Annotated[str, Field(pattern=r"^[yn.]*\z")]
 Choices = Annotated[str, Field(pattern=r"^[AB-]*\z")]
-Comparison = Annotated[list["str | None"], Field(min_length=4, max_length=4)]
+Comparison = Annotated[list[str | None], Field(min_length=4, max_length=4)]
 
 
 class PooledCell(TypedDict):
@@ -72,7 +72,7 @@ class PooledBlock(PooledCell):
     by_category: dict[str, PooledCell]
 
 
-Pooled = dict[str, "PooledBlock | None"]
+Pooled = dict[str, PooledBlock | None]
 """binary_om, binary_hp, binary_om_hp, binary_hp_hp → counts; None for a block that was not measured."""
 
 

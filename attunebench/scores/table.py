@@ -187,7 +187,7 @@ class ScoreTable:
     def __repr__(self) -> str:
         names = [f"{group.label} ({group.mode})" for group in self.groups[:6]]
         more = [f"{len(self.groups) - 6} more"] if len(self.groups) > 6 else []
-        return f"<ScoreTable of {len(self.ids)} conversations: {', '.join([*names, *more])}>"
+        return f"<{type(self).__name__} of {len(self.ids)} conversations: {', '.join([*names, *more])}>"
 
     # Data frames (extra `data`); docs/data-frames.md describes the columns
 

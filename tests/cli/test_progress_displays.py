@@ -18,7 +18,7 @@ from terminal import Terminal
 
 from attunebench.cli.progress.board import Board
 from attunebench.cli.progress.display import Display
-from attunebench.cli.progress.tally import Tally
+from attunebench.progress.tally import Tally
 from attunebench.protocol.calls import Answer, Asked, Call, Record, Usage
 from attunebench.runner import ModelSettings, RunPlan, RunSettings
 from attunebench.runner.budget import Budget

@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_scores import plain_scores
 
+import attunebench
 from attunebench.errors import DataError
 from attunebench.published import BY_SE, published_remarks, published_scores, rules_of
 from attunebench.reports import build_report
 from attunebench.reports.merging import merged_scores
 from attunebench.scores import read_scores
 from attunebench.scores.compatibility import findings
-from attunebench.scores.loading import load_by_rules, score_table
+from attunebench.scores.loading import score_table
 
 ENTRIES = [
     {
@@ -205,7 +206,7 @@ def test_a_study_never_mixes_rules():
 def test_studies_are_made_of_the_files_of_each_rules(tmp_path):
     for name, rules in (("a", "attunebench"), ("b", "released")):
         (tmp_path / name).write_text(json.dumps(ours(rules=rules)), encoding="utf-8")
-    assert list(load_by_rules([tmp_path / "b", tmp_path / "a"])) == ["released", "attunebench"]
+    assert attunebench.analyze([tmp_path / "b", tmp_path / "a"], "rules").rules == "released and attunebench"
 
 
 def test_published_models_are_compared_over_the_conversations_that_both_have():

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from attunebench.cli.progress.board import Board
 from attunebench.cli.progress.display import Display
 from attunebench.cli.progress.stream import EventStream
-from attunebench.cli.progress.tally import Tally
+from attunebench.progress.tally import Tally
 from attunebench.runner import RunSettings
 
 __all__ = ["shown"]

@@ -19,10 +19,10 @@ from rich.text import Text
 from attunebench.backends.prices import usd
 from attunebench.batches.pending import discount_of
 from attunebench.cli.emitting import first
-from attunebench.cli.progress import words
 from attunebench.cli.progress.board import Board
 from attunebench.cli.progress.display import Display
-from attunebench.cli.progress.tally import Tally
+from attunebench.progress import words
+from attunebench.progress.tally import Tally
 from attunebench.runner import Observer, RunSettings
 from attunebench.text import counted, printable
 

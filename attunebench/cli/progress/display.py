@@ -9,9 +9,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from attunebench.cli.progress import words
 from attunebench.cli.progress.board import Board
-from attunebench.cli.progress.tally import Stop, Tally
+from attunebench.progress import words
+from attunebench.progress.tally import Stop, Tally
 from attunebench.text import printable
 
 DOSE = 5

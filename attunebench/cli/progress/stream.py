@@ -16,8 +16,8 @@ import typer
 
 from attunebench.cli.emitting import say
 from attunebench.cli.progress.board import Board
-from attunebench.cli.progress.tally import Tally
 from attunebench.errors import AttuneBenchError
+from attunebench.progress.tally import Tally
 from attunebench.runner import RunPlan, RunSettings, RunSummary
 
 if TYPE_CHECKING:

@@ -40,7 +40,13 @@ def render_csv(analyses: Sequence[Analysis], rules: str = "") -> str:
 
 
 def table_csv(table: Table) -> str:
-    """One table as it stands: a column for each column, and for its interval, n and p where a cell has them."""
+    """One table as it stands."""
+    return csv_text(table_lines(table))
+
+
+def table_lines(table: Table) -> list[list[Any]]:
+    """The head and the rows of a table: a column for each column, and for its interval, n and p where a cell has
+    them."""
     parts = [
         [part for part in _DOUBT if any(getattr(row[place], part) is not None for row in table.rows)]
         for place in range(len(table.columns))
@@ -52,7 +58,7 @@ def table_csv(table: Table) -> str:
     for row in table.rows:
         cells = zip(row, parts, strict=True)
         lines.append([getattr(cell, part) for cell, doubt in cells for part in ("value", *doubt)])
-    return csv_text(lines)
+    return lines
 
 
 def _long(analysis: Analysis, table: Table) -> Iterator[Sequence[Any]]:

@@ -77,10 +77,10 @@ def render_findings(
         console.print()
     columns = [Column(head, tuple(analysis.name for analysis in analyses), key=True)]
     if with_n:
-        columns.append(Column("n", tuple(str(_n_of(analysis) or "") for analysis in analyses), right=True))
+        columns.append(Column("n", tuple(str(n_of(analysis) or "") for analysis in analyses), right=True))
         below = ("n: largest number of conversations in the first table of each analysis.", *below)
     room = console.width - sum(column.width + GAP for column in columns)
-    columns.append(Column("Finding", tuple(_finding(analysis, room) for analysis in analyses), limit=room))
+    columns.append(Column("Finding", tuple(finding(analysis, room) for analysis in analyses), limit=room))
     _draw_grid(console, Grid(tuple(columns)))
     console.print()
     for line in below:
@@ -88,7 +88,7 @@ def render_findings(
     return _text(console)
 
 
-def _n_of(analysis: Analysis) -> int:
+def n_of(analysis: Analysis) -> int:
     """How many conversations are behind the first of its tables that says so, at most; 0 where none does."""
     for table in analysis.tables:
         counts = [row_n(table, row) for row in table.rows] + [cell.n for row in table.rows for cell in row]
@@ -97,7 +97,7 @@ def _n_of(analysis: Analysis) -> int:
     return 0
 
 
-def _finding(analysis: Analysis, room: int) -> str:
+def finding(analysis: Analysis, room: int) -> str:
     """The beginning of what it shows, up to the end of a clause that there is room for; of a list its number alone."""
     titles = f"Tables: {'; '.join(table.title for table in analysis.tables)}."
     said = clean(f"Not computed: {analysis.missing}" if analysis.missing else analysis.shows or titles)
@@ -126,6 +126,7 @@ def _console(width: int, colour: bool, no_color: bool, rules: str) -> Console:
         file=io.StringIO(),
         width=max(width, _NARROWEST),
         force_terminal=colour,
+        force_jupyter=False,  # it would display in the notebook what is drawn here
         color_system="standard" if colour else None,
         no_color=no_color,
         legacy_windows=False,

@@ -9,7 +9,7 @@ from attunebench.backends.prices import usd
 from attunebench.text import counted, printable
 
 if TYPE_CHECKING:
-    from attunebench.cli.progress.tally import Pause, Tally
+    from attunebench.progress.tally import Pause, Tally
     from attunebench.protocol.calls import Usage
     from attunebench.runner import RunPlan, RunSettings
     from attunebench.runner.budget import Budget

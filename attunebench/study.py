@@ -1,0 +1,262 @@
+"""Scores and what is made of them, for Python: the functions behind the commands that ask no model.
+
+All take scores as they come: what `score` returned, a `load_scores`, a path, a dict, or several of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
+
+from typing_extensions import Unpack
+
+from attunebench.errors import UsageError
+from attunebench.published import rules_of
+from attunebench.scorer import score_folders
+from attunebench.scorer.folders import FolderOptions
+from attunebench.scores import read_scores
+from attunebench.scores.checks import group_key
+from attunebench.scores.table import ScoreTable
+from attunebench.views import ScoreFile, ScoreStudy
+
+if TYPE_CHECKING:
+    from attunebench.analyses.base import Settings
+    from attunebench.reports import By
+    from attunebench.statistics.multiple import Correction
+    from attunebench.views import AnalysisResult, ComparisonResult, FigureResult, Page, ReportResult
+
+OneScores = str | Path | Mapping[str, Any] | ScoreTable
+ScoresLike = OneScores | Sequence[str | Path | Mapping[str, Any]]
+"""Scores: a path, the content of a scores file, a table of it; or several paths and contents, as one study."""
+
+
+class AnalysisOptions(TypedDict, total=False):
+    """How analyses are made: the fields of `attunebench.analyses.Settings`, with its defaults."""
+
+    mode: str | None
+    metrics: Sequence[str]
+    seed: int
+    resamples: int
+    level: float
+    alpha: float
+    power: float
+    correction: Correction
+    by_participant: bool
+    baselines: bool
+    small: int
+    threshold: float
+
+
+def score(results: str | Path, conversations: str | Path, **options: Unpack[FolderOptions]) -> ScoreFile:
+    """Score the result files under `results` against the labels under `conversations`; calls no model.
+
+    Returns the content of scores.json, a dict: `scores["aggregates"]` has the means of each model and mode,
+    `scores["conversations"]` each result. `scores.save(path)` writes it, `scores.table` has it as arrays and data
+    frames. Keywords are those of `attunebench.scorer.folders.FolderOptions` (`seed`, `resamples`, `cluster`, `ci`,
+    `rules`, `judge_scale`, `skip_invalid`, `bertscore` …). Results that could not be scored are named in `left_out`.
+    Raises DataError (nothing to score, invalid conversations) and UsageError (options that do not exist).
+    """
+    return ScoreFile(score_folders(results, conversations, **options))
+
+
+def load_scores(paths: str | Path | Sequence[str | Path]) -> ScoreStudy:
+    """One study of one or more scores files. DataError: unreadable, two files that hold the same model and mode.
+
+    `models_df()`, `conversations_df()`, `turns_df()` and `answers_df()` are data frames (docs/data-frames.md).
+    """
+    return ScoreStudy.of(*_parts(paths))
+
+
+def report(
+    scores: ScoresLike,
+    *,
+    metrics: Sequence[str] = (),
+    show_all: bool = False,
+    by: By | None = None,
+    skill_against: str | None = None,
+    results: str | Path | None = None,
+    conversations: str | Path | None = None,
+    texts: bool = True,
+) -> ReportResult:
+    """The scores of each model with n and intervals, as tables and as a page.
+
+    `.html` is the page, `.text` and `.markdown` are the tables, `.save("report.html")` writes by the ending,
+    `.to_df(table)` gives a table as a data frame. `metrics` restricts the tables to these ids, `show_all` adds
+    diagnostics, `by="branch"` groups by branches of emotional intelligence, `skill_against` adds skill over a baseline.
+    `results` and `conversations` are the folders whose texts the page shows: by default those that were scored; none
+    with `texts=False`. Raises UsageError (no such metric or baseline) and DataError (scores that cannot be shown).
+    """
+    from attunebench.reports import build_report
+    from attunebench.reports.layout import as_analysis
+    from attunebench.views import ReportResult
+
+    page = page_of(scores, results, conversations, texts=texts)
+    study = ScoreStudy.of([page.scores], [page.file]) if page.scores.get("conversations") else None
+    options: dict[str, Any] = {"metrics": metrics, "show_all": show_all, "by": by, "skill_against": skill_against}
+    built = build_report(page.scores, file=page.file, study=study, **options)
+    return ReportResult((as_analysis(built, rounded=False),), built.rules, study, report=built, page=page)
+
+
+def page_of(
+    scores: ScoresLike,
+    results: str | Path | None = None,
+    conversations: str | Path | None = None,
+    *,
+    texts: bool = True,
+) -> Page:
+    """The page of `report` alone, without its tables."""
+    from attunebench.views import Page
+
+    folders = [None if folder is None else Path(folder) for folder in (results, conversations)]
+    return Page(*_whole(scores), *folders, texts=texts)
+
+
+def analyze(
+    scores: ScoresLike,
+    *names: str,
+    other_labels: Sequence[OneScores] = (),
+    progress: Callable[[Sequence[str]], Iterable[str]] | None = None,
+    **options: Unpack[AnalysisOptions],
+) -> AnalysisResult:
+    """Answer questions about the scores by name ("perspective-gap"); without a name all of them, a line each.
+
+    `.verdict` says what the numbers show, `.tables` and `.to_df(table)` have them, `result["perspective-gap"]` is one
+    of several, `.save(path)` writes by the ending. An analysis that these scores cannot give says why in `missing`.
+    `other_labels`: the same results scored on other labels, for "label-sets". `progress` wraps the names while they are
+    worked through, as `tqdm` does. docs/analyses.md lists the analyses. Raises UsageError for a name, metric or mode
+    that does not exist, DataError for scores that cannot be analysed.
+    """
+    from attunebench.analyses import ANALYSES, Subject, analyse, entry
+    from attunebench.views import AnalysisResult
+
+    chosen = tuple(dict.fromkeys(entry(name).name for name in names)) or tuple(ANALYSES)
+    settings = settings_of(options)
+    if chosen == ("rules",):
+        study, *others = _by_rules(scores)
+    else:
+        study, others = _study(scores), [_study(other) for other in other_labels]
+        if any(other.rules != study.rules for other in others):
+            raise UsageError("The scores of other labels follow different rules; score them with the same --rules.")
+    if settings.mode is not None:
+        study.of_mode(settings.mode)
+    subject = Subject(study, settings, tuple(others))
+    made = tuple(analyse(name, subject) for name in (chosen if progress is None else progress(chosen)))
+    rules = " and ".join(one.rules for one in (study, *others)) if chosen == ("rules",) else study.rules
+    return AnalysisResult(made, rules, study, brief=not names)
+
+
+def compare(
+    scores: ScoresLike, *models: str, force: bool = False, **options: Unpack[AnalysisOptions]
+) -> ComparisonResult:
+    """Compare models in pairs over the conversations that both have: all, or these `models`.
+
+    Shows ranks, tiers and the pairs that differ significantly; `.analyses`, `.tables` and `.save(path)` have every
+    pair, `.comparison` the arrays. `metrics` are the Composite and pairwise accuracy by default. Raises UsageError (no
+    such model, metric or mode, a single model) and DataError (nothing in common; other labels or judges, which `force`
+    turns into warnings).
+    """
+    from attunebench.comparison import compare as compared
+    from attunebench.comparison.screen import on_screen
+    from attunebench.views import ComparisonResult
+
+    study, settings = _study(scores), settings_of(options)
+    found = compared(study, settings, models=models, force=force)
+    brief = on_screen(found, settings)
+    return ComparisonResult(found.analyses, study.rules, study, on_screen=brief, comparison=found)
+
+
+def figure(
+    scores: ScoresLike,
+    *names: str,
+    width: Literal["single", "double"] = "double",
+    dpi: int = 300,
+    force: bool = False,
+    **options: Unpack[AnalysisOptions],
+) -> FigureResult:
+    """Draw a figure for print by name ("leaderboard"), or all of them without one; requires the extra `analyses`.
+
+    `.figure` is matplotlib's, `.caption` says what it shows, `.save("leaderboard.pdf")` writes it, `.save("figures")`
+    all of them with their captions. What these scores cannot give is in `skipped` with the reason. docs/figures.md
+    shows the figures. Raises UsageError (no such figure or mode, no matplotlib) and DataError (other labels, which
+    `force` turns into warnings).
+    """
+    from attunebench import figures
+    from attunebench.scores.compatibility import warnings_or_refusal
+    from attunebench.views import FigureResult
+
+    chosen = [figures.entry(name).name for name in names]
+    figures.require_matplotlib()
+    study, settings, look = _study(scores), settings_of(options), figures.Look(width, dpi)
+    if settings.mode is not None:
+        study.of_mode(settings.mode)
+    warnings = warnings_or_refusal(study.models(baselines=settings.baselines), force=force)
+    pictures, skipped = figures.draw(study, settings, look, chosen)
+    return FigureResult(tuple(pictures), tuple(skipped), look, settings, tuple(warnings), study.rules)
+
+
+def settings_of(options: AnalysisOptions) -> Settings:
+    """The options as settings; UsageError for an option or a metric that does not exist."""
+    from attunebench.analyses.base import Settings
+    from attunebench.metrics.registry import metric
+
+    try:
+        settings = Settings(**options)  # type: ignore[arg-type]  # any sequence of metrics becomes a tuple below
+    except TypeError:
+        unknown = ", ".join(options.keys() - AnalysisOptions.__annotations__.keys())
+        raise UsageError(
+            f"There is no option {unknown}; there is {', '.join(AnalysisOptions.__annotations__)}."
+        ) from None
+    metrics = [settings.metrics] if isinstance(settings.metrics, str) else settings.metrics
+    return replace(settings, metrics=tuple(metric(metric_id).id for metric_id in metrics))
+
+
+def _study(scores: ScoresLike) -> ScoreStudy:
+    """The scores as one study."""
+    if isinstance(scores, ScoreFile):
+        return scores.table
+    if isinstance(scores, ScoreTable):
+        return ScoreStudy.showing(scores)
+    return ScoreStudy.of(*_parts(scores))
+
+
+def _parts(scores: ScoresLike) -> tuple[list[Mapping[str, Any]], list[str]]:
+    """The content of each scores file, and their names."""
+    if isinstance(scores, ScoreStudy) and scores.parts:
+        return list(scores.parts), [*scores.files] or ["The scores"]
+    if isinstance(scores, ScoreTable):
+        scores = scores.files
+    listed = [scores] if isinstance(scores, (str, Path, Mapping)) else list(scores)
+    parts = [one if isinstance(one, Mapping) else cast("Mapping[str, Any]", read_scores(one)) for one in listed]
+    names = [f"scores {place}" if isinstance(one, Mapping) else str(one) for place, one in enumerate(listed, 1)]
+    return parts, names if len(names) > 1 or not isinstance(listed[0], Mapping) else ["The scores"]
+
+
+def _whole(scores: ScoresLike) -> tuple[Mapping[str, Any], str]:
+    """The content of all scores files as one, and a name for it. Of a table the groups that it has; UsageError for one
+    of some of their conversations, whose means no file holds."""
+    from attunebench.reports.merging import merged_scores
+
+    parts, files = _parts(scores)
+    content = merged_scores(parts, files)
+    if isinstance(scores, ScoreTable):
+        groups, ids = {group.key for group in scores.groups}, {*scores.ids}
+        entries = {
+            name: [entry for entry in content[name] if group_key(entry) in groups]
+            for name in ("aggregates", "conversations")
+        }
+        if any(entry["conversationId"] not in ids for entry in entries["conversations"]):
+            raise UsageError(
+                "A report covers all conversations of its scores: `compare` and `analyze` take a table of some of them."
+            )
+        content = {**content, **entries}
+    return content, files[0]
+
+
+def _by_rules(scores: ScoresLike) -> list[ScoreStudy]:
+    """A study of the scores of each rules among them."""
+    of_rules: dict[str, list[tuple[Mapping[str, Any], str]]] = {}
+    for part, file in zip(*_parts(scores), strict=True):
+        of_rules.setdefault(rules_of(part["metadata"]), []).append((part, file))
+    return [ScoreStudy.of(*zip(*listed, strict=True)) for listed in of_rules.values()]
