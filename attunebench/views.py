@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from attunebench.analyses.base import Settings
     from attunebench.comparison import Comparison
     from attunebench.figures import Look, Picture, Skipped
     from attunebench.reports.model import Report
