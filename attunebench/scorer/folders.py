@@ -21,7 +21,7 @@ from attunebench.errors import DataError, UsageError
 from attunebench.jsonfile import dump_json
 from attunebench.results.folder import Findings, Skipped, read_result, result_files
 from attunebench.results.schema import Result
-from attunebench.scorer.assembling import Outcome, Scored, Task, assemble, entry_of, score_one
+from attunebench.scorer.assembling import Outcome, Scored, Task, assemble, entry_of, score_results
 from attunebench.scorer.closeness import DraftScores, Progress, draft_scores
 from attunebench.scorer.encoder import BertScoreSettings, load_encoder, require_libraries
 from attunebench.scorer.groups import ScoreOptions, ScoreSettings
@@ -61,7 +61,7 @@ def score(
     settings = ScoreSettings(**options)
     task = Task(Ground.of(conversations, settings.rules), settings, drafts)
     with BytesIO() as lines:
-        outcomes = _aside((score_one(task, result) for result in results), lines)
+        outcomes = _aside(score_results(task, results), lines)
         scores, scored = assemble(task, outcomes, Findings(skipped=list(skipped)))
         return _with_entries(scores, scored, lines)
 
