@@ -251,13 +251,13 @@ def pooled_json(counts: Counts, measured: Collection[str], rules: Rules = "attun
 def _block(total: list[int], cells: list[list[int]], rules: Rules) -> PooledBlock:
     asked = ((name, counts) for name, counts in zip(CATEGORIES, cells, strict=True) if any(counts))
     return {
-        **_cell(*total, rules=rules),
-        "by_category": {name: _cell(*counts, rules=rules).copy() for name, counts in asked},
+        **_cell(rules, *total),
+        "by_category": {name: _cell(rules, *counts).copy() for name, counts in asked},
     }
 
 
 @lru_cache(maxsize=65_536)
-def _cell(tp: int, tn: int, fp: int, fn: int, rules: Rules) -> PooledCell:
+def _cell(rules: Rules, tp: int, tn: int, fp: int, fn: int) -> PooledCell:
     """Nine in ten have stood in an earlier entry. Without truth rates are undefined, and 0 by the released rules."""
     counts = binary.Confusion(tp, tn, fp, fn)
     rates = dict.fromkeys(counts.rates, 0.0) if rules == "released" and not any(counts) else counts.rates

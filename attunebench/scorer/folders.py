@@ -100,6 +100,18 @@ def score_to_file(
     return scores
 
 
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Results and scores are trees: the cyclic collector would walk them over and over and free nothing."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 def _score_folders(
     results: str | Path,
     ground_truth: str | Path,
@@ -118,14 +130,16 @@ def _score_folders(
         if settings.rules == "released":
             raise UsageError("The released rules have no BERTScore; score with --rules attunebench, or without it.")
         require_libraries()
-    truth = load_conversations(ground_truth, skip_invalid=skip_invalid)
+    with _no_collection():
+        truth = load_conversations(ground_truth, skip_invalid=skip_invalid)
     files = result_files(results, findings := Findings())
     if bertscore is not None:
         read = (found for path, name in files if isinstance(found := read_result(path, name), Result))
         drafts = draft_scores(truth.conversations, read, load_encoder(bertscore), progress)
-    task = Task(Ground.of(truth.conversations, settings.rules), settings, drafts)
-    with _no_collection(), Scorers(task, processes or processes_for(len(files))) as scorers:
-        scores, scored = assemble(task, _aside(scorers.score(files), lines), findings, scorers.estimate)
+    with _no_collection():
+        task = Task(Ground.of(truth.conversations, settings.rules), settings, drafts)
+        with Scorers(task, processes or processes_for(len(files))) as scorers:
+            scores, scored = assemble(task, _aside(scorers.score(files), lines), findings, scorers.estimate)
     if not scored:
         raise DataError(_nothing(Path(results), Path(ground_truth), scores["left_out"]))
     scores["left_out"]["invalid_conversations"] = [asdict(file) for file in truth.skipped]
@@ -175,15 +189,3 @@ def _line(scored: Scored, lines: IO[bytes]) -> bytes:
 
 def _with_entries(scores: Scores, scored: Iterable[Scored], lines: IO[bytes]) -> Scores:
     return {**scores, "conversations": [json.loads(_line(one, lines)) for one in scored]}
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Results and scores are trees: the cyclic collector would walk them over and over and free nothing."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
