@@ -89,8 +89,8 @@ def score_to_file(
     """As `score_folders` and `scores.write_scores`, for any number of files: the same file, at less time and memory.
 
     Returns what was written but for its conversations. `processes` score at the same time, None for as many as are
-    worth it; a script that asks for more than one must be importable (`if __name__ == "__main__":`), since they are
-    fresh interpreters. Also raises DataError where the file cannot be written, before anything is scored if it is not
+    worth it; a script that asks for more than one must be importable (`if __name__ == "__main__":`), since they may
+    be fresh interpreters. Also raises DataError where the file cannot be written, before anything is scored if it is not
     one that may be overwritten.
     """
     refuse_foreign(output)
