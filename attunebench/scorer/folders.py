@@ -90,8 +90,8 @@ def score_to_file(
 
     Returns what was written but for its conversations. `processes` score at the same time, None for as many as are
     worth it; a script that asks for more than one must be importable (`if __name__ == "__main__":`), since they may
-    be fresh interpreters. Also raises DataError where the file cannot be written, before anything is scored if it is not
-    one that may be overwritten.
+    be fresh interpreters. Also raises DataError where the file cannot be written, before anything is scored if it is
+    not one that may be overwritten.
     """
     refuse_foreign(output)
     with TemporaryFile() as lines:  # until their places in the file are known, lines are kept on the disk
