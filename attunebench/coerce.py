@@ -74,7 +74,7 @@ def intensity_word(value: Any) -> float | None:
 
 def intensity(value: Any) -> float | None:
     """An intensity 1–7, a number or one of the words; else None."""
-    known = intensity_word(value)
+    known = intensity_word(value) if isinstance(value, str) else None
     return rating(value) if known is None else known
 
 

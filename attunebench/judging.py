@@ -17,7 +17,7 @@ UNNAMED_SCALE: JudgeScale = "relative"
 
 def scale_of(named: Any) -> JudgeScale:
     """The scale that a vote or request names."""
-    return next((scale for scale in JUDGE_SCALES if scale == named), UNNAMED_SCALE)
+    return named if named in JUDGE_SCALES else UNNAMED_SCALE
 
 
 def judge_label(judge: str, scale: JudgeScale) -> str:

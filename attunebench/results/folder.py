@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from os.path import exists, isfile, islink
+from operator import itemgetter
+from os import stat_result
 from pathlib import Path
+from stat import S_ISLNK, S_ISREG
 from typing import Any
 
 from attunebench import coerce
@@ -82,9 +84,9 @@ def result_files(folder: str | Path, findings: Findings) -> list[tuple[Path, str
     if not root.exists():
         raise DataError(f"There is no folder {root}; name the one that `attune-bench run` wrote its results to.")
     files = []
-    for path in _json_files(root, findings):
-        name = path.relative_to(root).as_posix() if path != root else path.name
-        if not isfile(path):  # noqa: PTH113
+    for path, is_file in _json_files(root, findings):
+        name = "/".join(path.parts[len(root.parts) :]) if path != root else path.name
+        if not is_file:
             findings.add(NoResult(name, "is a broken link, not a regular file, or not readable"))
         elif path.name.startswith("_skipped_"):
             try:
@@ -124,24 +126,36 @@ def find_duplicates(keyed_files: Iterable[tuple[Key, str]]) -> tuple[Duplicate, 
     return tuple(Duplicate(key, tuple(names)) for key, names in files.items() if len(names) > 1)
 
 
-def _json_files(root: Path, findings: Findings) -> list[Path]:
-    """Every visible `*.json` below the folder. Links are followed; a folder or file with several names counts once."""
+def _json_files(root: Path, findings: Findings) -> list[tuple[Path, bool]]:
+    """Every visible `*.json` below the folder, and whether it is a regular file. Links are followed; a folder or file
+    with several names counts once."""
     if not root.is_dir():
-        return [root]
+        return [(root, root.is_file())]
 
     def note(error: OSError) -> None:
         name = Path(error.filename).relative_to(root).as_posix()
         findings.add(NoResult(name, f"is a folder that cannot be read ({error.strerror})"))
 
-    def file_of(path: Path) -> object:
-        status = path.stat() if isfile(path) else None  # noqa: PTH113 (`os.path` says no where `Path` raises: no access)
-        return path if status is None else (status.st_dev, status.st_ino)
+    names: dict[object, tuple[bool, tuple[str, ...], Path, bool]] = {}
+    for path in visible_files(root, note):
+        status = _status(path, follow=False)
+        if is_link := status is not None and S_ISLNK(status.st_mode):
+            status = _status(path, follow=True)
+        # The name of a link that leads nowhere does not tell whether it was one to a folder of results.
+        if path.name.endswith(".json") or (is_link and status is None):
+            is_file = status is not None and S_ISREG(status.st_mode)
+            key = (status.st_dev, status.st_ino) if status is not None and is_file else path
+            name = (is_link, path.parts, path, is_file)
+            names[key] = min(names.get(key, name), name)  # a file goes by its own name before that of a link to it
+    return [(path, is_file) for *_, path, is_file in sorted(names.values(), key=itemgetter(1))]
 
-    # The name of a link that leads nowhere does not tell whether it was one to a folder of results.
-    files = ((islink(path), path) for path in visible_files(root, note))  # noqa: PTH114
-    paths = sorted(each for each in files if each[1].suffix == ".json" or (each[0] and not exists(each[1])))  # noqa: PTH110
-    # A file goes by its own name before that of a link to it.
-    return sorted({file_of(path): path for _, path in reversed(paths)}.values())
+
+def _status(path: Path, *, follow: bool) -> stat_result | None:
+    """None where there is nothing, or no access to it."""
+    try:
+        return path.stat(follow_symlinks=follow)
+    except OSError:
+        return None
 
 
 def _content(path: Path) -> Any:

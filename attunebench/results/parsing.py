@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -83,8 +82,9 @@ def turn_numbers(turns: Any) -> tuple[tuple[int, ...], bool]:
         place = wholes.index(None) + 1
         raise ValueError(f"the turnNumber of its turn at position {place} is missing or not a whole number")
     numbers = tuple(number for number in wholes if number is not None)
-    if twice := [number for number, count in Counter(numbers).items() if count > 1]:
-        raise ValueError(f"turn {twice[0]} occurs in it more than once")
+    if len({*numbers}) < len(numbers):
+        twice = next(number for number in numbers if numbers.count(number) > 1)
+        raise ValueError(f"turn {twice} occurs in it more than once")
     return numbers, True
 
 
@@ -166,7 +166,13 @@ def _choices(value: Any, usual: frozenset[str], read: Callable[[Any], str | None
         odd = {raw: read(raw) for raw in set(value.values()) - usual}
     except (AttributeError, TypeError):  # no object, or a value that no word can equal
         return _map(value, read)
-    return {key: known for key, raw in value.items() if (known := odd.get(raw, raw)) is not None}
+    found = dict(value)
+    for key in [key for key, raw in value.items() if raw in odd]:
+        if (known := odd[value[key]]) is None:
+            del found[key]
+        else:
+            found[key] = known
+    return found
 
 
 def _yes_no(value: Any) -> Mapping[str, str]:

@@ -88,8 +88,7 @@ class PredictedTag(NamedTuple):
     intensity: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Vote:
+class Vote(NamedTuple):
     """What a judge said about a draft: its ratings, its yes/no answers, and the scale that it was asked to rate on."""
 
     ratings: Mapping[str, Any]
@@ -101,25 +100,24 @@ class Vote:
         return bool(self.ratings or self.answers)
 
 
-@dataclass(frozen=True, slots=True)
-class ResultTurn:
+class ResultTurn(NamedTuple):
     """The predictions for one turn. None means not answered; `present` holds the blocks that the file has here."""
 
     number: int
     present: frozenset[str] = frozenset()
     draft: str | None = None
     tags: tuple[PredictedTag, ...] | None = None
-    binary_om: Mapping[str, str] = field(default_factory=dict)
-    binary_hp: Mapping[str, str] = field(default_factory=dict)
-    binary_om_hp: Mapping[str, str] = field(default_factory=dict)
-    binary_hp_hp: Mapping[str, str] = field(default_factory=dict)
-    pairwise: Mapping[str, str] = field(default_factory=dict)
-    assignment: Mapping[str, Any] = field(default_factory=dict)
+    binary_om: Mapping[str, str] = {}
+    binary_hp: Mapping[str, str] = {}
+    binary_om_hp: Mapping[str, str] = {}
+    binary_hp_hp: Mapping[str, str] = {}
+    pairwise: Mapping[str, str] = {}
+    assignment: Mapping[str, Any] = {}
     """Index of a comparison → {"A": variant, "B": variant} as they were shown, as the file states it."""
-    votes: Mapping[str, Vote] = field(default_factory=dict)
+    votes: Mapping[str, Vote] = {}
     """Judge model → its vote, dimensions 1–7; the fallback to the single-judge field is made while reading."""
     unknown_tags: tuple[PredictedTag, ...] = ()  # predicted emotions that are none of the twenty, as the file has them
-    first_ratings: Mapping[str, float] = field(default_factory=dict)  # from the field of the single judge alone
+    first_ratings: Mapping[str, float] = {}  # from the field of the single judge alone
     first_assessment: Mapping[str, str] | None = None  # its yes/no about the draft; None where it made none
 
     @property
@@ -198,8 +196,7 @@ class Stamp:
         return {**{name: getattr(self, name) for name in DIGESTS}, **of_judges}
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """One result file. `measured`: the blocks that at least one turn (or `post_conversation`) has."""
 
     conversation_id: str
@@ -212,8 +209,8 @@ class Result:
     measured: frozenset[str] = frozenset()
     judges: tuple[str, ...] = ()
     epoch: int | None = None
-    calls: Mapping[str, Any] = field(default_factory=dict)
-    usage: Mapping[str, Any] = field(default_factory=dict)
+    calls: Mapping[str, Any] = {}
+    usage: Mapping[str, Any] = {}
     api_cost: float | None = None
     duration_seconds: float | None = None
     observed: Observed = Observed()
@@ -222,7 +219,7 @@ class Result:
     source_sha256: str | None = None  # the digest of the conversation's file as it was run
     asked_sha256: str | None = None  # `Conversation.asked_sha256` of the conversation as it was run
     votes_left_out: tuple[JudgeScale, ...] = ()  # scales of votes in the file that are not in the turns
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = {}
     """parameters, prompt_set_sha256, codebook_sha256, panas_strategy and the like, as the file states them."""
     source_file: str = ""
 

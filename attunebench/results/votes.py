@@ -5,7 +5,7 @@ its scale."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from types import NoneType
 from typing import Any
 
@@ -168,11 +168,10 @@ def on_one_scale(result: Result, wanted: JudgeScale | None = None) -> Result:
     def only(turn: ResultTurn) -> ResultTurn:  # the fields of a single judge hold the first one's votes
         votes = {judge: vote for judge, vote in turn.votes.items() if vote.scale == scale}
         if first in votes or (first not in turn.votes and scale == UNNAMED_SCALE):
-            return replace(turn, votes=votes)
-        return replace(turn, votes=votes, first_ratings={}, first_assessment=None)
+            return turn._replace(votes=votes)
+        return turn._replace(votes=votes, first_ratings={}, first_assessment=None)
 
-    return replace(
-        result,
+    return result._replace(
         turns=tuple(map(only, result.turns)) if there - {scale} else result.turns,
         judges=tuple(judge for judge in result.judges if judge not in dropped),
         settings={**result.settings, "judge_scales": dict.fromkeys(sorted(kept), scale)},

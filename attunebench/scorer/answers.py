@@ -7,7 +7,7 @@ Copies, abbreviates and counts; computes no metric. No words of a draft or a rea
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import repeat
 
 from attunebench.coerce import amount
@@ -152,12 +152,12 @@ def _align(truth: Truth, result: Result) -> Result:
     if not result.numbered:
         if len(turns) != len(known):
             raise MismatchError(f"it has {len(turns)} turns without numbers, and the conversation has {len(known)}")
-        turns = tuple(replace(turn, number=number) for turn, number in zip(turns, known, strict=True))
+        turns = tuple(turn._replace(number=number) for turn, number in zip(turns, known, strict=True))
     if lacking := [turn.number for turn in turns if turn.number not in known]:
         raise MismatchError(f"its turn {lacking[0]} is not in the conversation")
     turned = tuple([_with_sides(known[turn.number], turn) for turn in turns])
     unchanged = all(new is old for new, old in zip(turned, result.turns, strict=True))
-    return result if unchanged else replace(result, turns=turned)
+    return result if unchanged else result._replace(turns=turned)
 
 
 def _with_sides(truth: TruthTurn, turn: ResultTurn) -> ResultTurn:
@@ -166,7 +166,7 @@ def _with_sides(truth: TruthTurn, turn: ResultTurn) -> ResultTurn:
         return turn
     swapped = [index for index, shown in turn.assignment.items() if _is_swapped(truth, index, shown)]
     exchanged = {index: _OTHER[turn.pairwise[index]] for index in swapped if index in turn.pairwise}
-    return replace(turn, pairwise={**turn.pairwise, **exchanged}) if exchanged else turn
+    return turn._replace(pairwise={**turn.pairwise, **exchanged}) if exchanged else turn
 
 
 def _is_swapped(truth: TruthTurn, index: str, shown: object) -> bool:

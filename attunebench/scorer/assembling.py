@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,12 @@ from attunebench.metrics.registry import REGISTRY_VERSION, Rules, cards_of
 from attunebench.results.folder import Duplicate, Findings, NoResult, find_duplicates
 from attunebench.results.schema import BINARY_BLOCKS, Observed, Result, RunOrder
 from attunebench.results.votes import on_one_scale
-from attunebench.scorer.answers import MismatchError, may_be_outdated
+from attunebench.scorer.answers import Answers, MismatchError, answers_of, may_be_outdated
 from attunebench.scorer.closeness import DraftScores
-from attunebench.scorer.conversation import score_prepared
+from attunebench.scorer.conversation import score_together
 from attunebench.scorer.groups import Columns, ScoreSettings, columns_of, pooled_of
 from attunebench.scorer.references import references
-from attunebench.scorer.truth import QUESTIONS, Ground
+from attunebench.scorer.truth import QUESTIONS, Ground, Truth
 from attunebench.scores.files import line_of, new_scores
 from attunebench.scores.schema import Aggregate, AggregateEntry, ConversationEntry, Coverage, Sample, Scores
 from attunebench.statistics.bootstrap import Floats
@@ -91,16 +92,31 @@ Outcome = Scored | Unknown | NoResult
 """What comes of a file that may hold a result."""
 
 
-def score_one(task: Task, result: Result) -> Scored | Unknown:
-    """A result scored on the conversation that it answers."""
-    truth = task.ground.truths.get(result.conversation_id)
-    if truth is None:
-        return Unknown(result.source_file, result.conversation_id)
-    result = on_one_scale(result, task.settings.judge_scale)
+def score_results(task: Task, results: Iterable[Result | NoResult]) -> Iterator[Outcome]:
+    """Results scored on the conversations that they answer, in their order; those of one conversation that follow each
+    other, as in a folder most do, are scored together."""
+    for conversation_id, several in groupby(results, _conversation_of):
+        if conversation_id is None or (truth := task.ground.truths.get(conversation_id)) is None:
+            yield from (Unknown(o.source_file, o.conversation_id) if isinstance(o, Result) else o for o in several)
+        else:
+            answered = [_answers(truth, one, task) for one in several if isinstance(one, Result)]
+            entries = iter(score_together(truth, [o for o in answered if isinstance(o, Answers)], task.drafts))
+            yield from (_scored(truth, o, *next(entries)) if isinstance(o, Answers) else o for o in answered)
+
+
+def _conversation_of(found: Result | NoResult) -> str | None:
+    return found.conversation_id if isinstance(found, Result) else None
+
+
+def _answers(truth: Truth, result: Result, task: Task) -> Answers | Unknown:
     try:
-        entry, numbers = score_prepared(truth, result, task.drafts)
+        return answers_of(truth, on_one_scale(result, task.settings.judge_scale))
     except MismatchError as error:
         return Unknown(result.source_file, result.conversation_id, str(error))
+
+
+def _scored(truth: Truth, answers: Answers, entry: ConversationEntry, numbers: Floats) -> Scored:
+    result = answers.result
     return Scored(
         key=result.key,
         source_file=result.source_file,

@@ -6,7 +6,7 @@ have at all is left out here (None), so that in the metrics a missing prediction
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +16,6 @@ from attunebench.constants import PANAS_SIMILARITY, Q3_OPTIONS
 from attunebench.conversations.schema import Conversation
 from attunebench.metrics import bertscore, binary, draft, emotion, four_branch, pairwise, panas, questions
 from attunebench.metrics.composite import composite
-from attunebench.metrics.means import mean_defined
 from attunebench.metrics.rates import rate
 from attunebench.metrics.registry import Rules, cards_of
 from attunebench.metrics.text import tokens
@@ -28,7 +27,7 @@ from attunebench.scorer.closeness import DraftScores
 from attunebench.scorer.released import ACCURACIES, CATEGORIES, TURN_METRICS, Counts, RuleValues, score_released
 from attunebench.scorer.truth import Truth, TruthTurn, prepare
 from attunebench.scores.schema import ConversationEntry, Pooled, PooledBlock, PooledCell
-from attunebench.statistics.bootstrap import Floats
+from attunebench.statistics.bootstrap import Floats, mean_as_ratio, ratio_of_sums
 
 Values = dict[str, "float | None"]
 
@@ -60,16 +59,40 @@ def score_prepared(truth: Truth, result: Result, drafts: DraftScores | None = No
 
     `drafts`: the BERTScores of its drafts, None where they were not asked for.
     """
-    answers = answers_of(truth, result)
+    (scored,) = score_together(truth, [answers_of(truth, result)], drafts)
+    return scored
+
+
+def score_together(
+    truth: Truth, several: Sequence[Answers], drafts: DraftScores | None = None
+) -> list[tuple[ConversationEntry, Floats]]:
+    """`score_prepared` of several results of a conversation, as arrays that cost little more than those of one."""
+    if not several:
+        return []
     rules: Rules = "attunebench" if truth.released is None else "released"
     scored = (
-        _score(truth, answers, drafts) if truth.released is None else score_released(truth.released, answers.result)
+        _score(truth, several, drafts)
+        if truth.released is None
+        else [score_released(truth.released, answers.result) for answers in several]
     )
-    counts = counts_of(truth, answers)
+    entries = [_entry(truth, answers, values, rules) for answers, values in zip(several, scored, strict=True)]
+    figures = [[*entry["metrics"].values(), *counts.values()] for entry, counts in entries]
+    measured = np.array([[block in values.measured for block in BINARY_BLOCKS] for values in scored])
+    pooled = np.array([values.pooled for values in scored]).reshape(*measured.shape, -1)
+    known = np.where(measured[..., None], pooled, np.nan).reshape(len(scored), -1)
+    rows = np.hstack([np.array(figures, dtype=np.float64), known])
+    return [(entry, row) for (entry, _), row in zip(entries, rows, strict=True)]
+
+
+def _entry(
+    truth: Truth, answers: Answers, scored: RuleValues, rules: Rules
+) -> tuple[ConversationEntry, dict[str, float | None]]:
+    """The entry, and the counts in it."""
+    result, counts = answers.result, counts_of(truth, answers)
     rates = {metric_id: rate(counts[part], counts[whole]) for metric_id, (part, whole) in RATES.items()}
     values = {**scored.metrics, **rates}
-    metrics = {metric_id: values.get(metric_id) for metric_id in cards_of(rules)}
-    entry: ConversationEntry = {
+    turns = zip(truth.turns, answers.of_turns(), strict=True)
+    return {
         "conversationId": truth.conversation_id,
         "provider": result.provider,
         "em_model": result.em_model,
@@ -78,14 +101,10 @@ def score_prepared(truth: Truth, result: Result, drafts: DraftScores | None = No
         "source_file": result.source_file,
         "participant_id": truth.entry["participant_id"],
         "n_turns": len(truth.turns),
-        "metrics": metrics,
+        "metrics": dict(zip(cards_of(rules), map(values.get, cards_of(rules)), strict=True)),
         "turns": [
-            {
-                "turnNumber": turn.number,
-                "metrics": scored.turns.get(turn.number) or _NOTHING.copy(),
-                "answers": given,
-            }
-            for turn, given in zip(truth.turns, answers.of_turns(), strict=True)
+            {"turnNumber": turn.number, "metrics": scored.turns.get(turn.number) or _NOTHING.copy(), "answers": given}
+            for turn, given in turns
         ],
         "pooled": pooled_json(scored.pooled, scored.measured, rules),
         "calls": counts,
@@ -94,33 +113,44 @@ def score_prepared(truth: Truth, result: Result, drafts: DraftScores | None = No
         "usage": usage_of(result),
         "api_cost": result.api_cost,
         "duration_seconds": result.duration_seconds,
-    }
-    row = [*metrics.values(), *counts.values()]
-    for block, cells in zip(BINARY_BLOCKS, scored.pooled.reshape(len(BINARY_BLOCKS), -1).tolist(), strict=True):
-        row += cells if block in scored.measured else [None] * len(cells)
-    return entry, np.array(row, dtype=np.float64)
+    }, counts
 
 
-def _score(truth: Truth, answers: Answers, drafts: DraftScores | None) -> RuleValues:
-    measured, result = answers.measured, answers.result
-    letters = np.frombuffer(answers.letters, dtype=np.uint8).reshape(_PHRASINGS, *truth.binary.letters.shape)
-    right = truth.binary.right(letters)
-    shares = truth.binary.accuracies(right).reshape(len(BINARY_BLOCKS), -1).T.tolist()
+def _score(truth: Truth, several: Sequence[Answers], drafts: DraftScores | None) -> list[RuleValues]:
+    letters = np.frombuffer(b"".join([answers.letters for answers in several]), dtype=np.uint8)
+    right = truth.binary.right(letters.reshape(len(several), _PHRASINGS, *truth.binary.letters.shape))
+    of_blocks = (len(several), len(BINARY_BLOCKS))
+    shares = truth.binary.accuracies(right).reshape(*of_blocks, -1).swapaxes(1, 2).tolist()
+    pooled = truth.binary.tally(right).reshape(*of_blocks, len(CATEGORIES), -1)
+    turns = [_turns(truth, answers, of_turns, drafts) for answers, of_turns in zip(several, shares, strict=True)]
+    table = np.array([[*values.values()] for each in turns for values in each.values()], dtype=np.float64)
+    table = table.reshape(len(several), len(truth.turns), len(TURN_METRICS)).swapaxes(0, 1)
+    means = ratio_of_sums(*mean_as_ratio(table)).tolist()
+    return [_of_result(truth, *each) for each in zip(several, turns, means, pooled, strict=True)]
+
+
+def _turns(
+    truth: Truth, answers: Answers, shares: Sequence[Sequence[float]], drafts: DraftScores | None
+) -> dict[int, Values]:
+    """Turn number → its values; `shares`: those of each turn's blocks that are right."""
+    measured, turns = answers.measured, {}
     blocks = [(row, ACCURACIES[block]) for row, block in enumerate(BINARY_BLOCKS) if block in measured]
-    turns = {}
     for labels, answer, chosen, row in zip(truth.turns, answers.turns, answers.pairwise, shares, strict=True):
-        values = turns[labels.number] = _turn_values(labels, answer, chosen, result)
+        values = turns[labels.number] = _turn_values(labels, answer, chosen, answers.result)
         for place, metric_id in blocks:
-            share = row[place]
-            values[metric_id] = None if share != share else share  # NaN without truth
+            values[metric_id] = _none_if_nan(row[place])
         if drafts is not None and "draft" in measured:
             found = drafts.of(truth.conversation_id, labels.number, answer.draft)
             values.update(bertscore.turn_values(answer.draft is not None, labels.variants.keys(), found))
-    pooled = truth.binary.tally(right).reshape(len(BINARY_BLOCKS), len(CATEGORIES), -1)
-    columns = zip(*(values.values() for values in turns.values()), strict=True)
-    values = {
-        **_NOTHING,
-        **dict(zip(TURN_METRICS, map(mean_defined, columns), strict=False)),  # no columns without a turn
+    return turns
+
+
+def _of_result(
+    truth: Truth, answers: Answers, turns: Mapping[int, Values], means: Sequence[float], pooled: Counts
+) -> RuleValues:
+    measured, result = answers.measured, answers.result
+    values: Values = {
+        **dict(zip(TURN_METRICS, map(_none_if_nan, means), strict=True)),
         **(_panas_values(truth, result) if "panas" in measured else {}),
         **(_wide_values(truth, result) if "wide" in measured else {}),
     }
@@ -129,6 +159,10 @@ def _score(truth: Truth, answers: Answers, drafts: DraftScores | None) -> RuleVa
     pre, post = ([truth.entry[state][side] for side in PANAS_SIDES] for state in ("pre_panas", "post_panas"))  # type: ignore[literal-required]
     whole = composite(values, nothing_moved="panas" in measured and panas.nothing_moved(pre, post))
     return RuleValues({**values, **whole.values}, turns, pooled, measured, whole.complete)
+
+
+def _none_if_nan(value: float) -> float | None:
+    return None if value != value else value
 
 
 # Files of a conversation come one after the other, and models often say the same of a turn.
@@ -217,13 +251,13 @@ def pooled_json(counts: Counts, measured: Collection[str], rules: Rules = "attun
 def _block(total: list[int], cells: list[list[int]], rules: Rules) -> PooledBlock:
     asked = ((name, counts) for name, counts in zip(CATEGORIES, cells, strict=True) if any(counts))
     return {
-        **_cell(*total, rules=rules),
-        "by_category": {name: _cell(*counts, rules=rules).copy() for name, counts in asked},
+        **_cell(rules, *total),
+        "by_category": {name: _cell(rules, *counts).copy() for name, counts in asked},
     }
 
 
 @lru_cache(maxsize=65_536)
-def _cell(tp: int, tn: int, fp: int, fn: int, rules: Rules) -> PooledCell:
+def _cell(rules: Rules, tp: int, tn: int, fp: int, fn: int) -> PooledCell:
     """Nine in ten have stood in an earlier entry. Without truth rates are undefined, and 0 by the released rules."""
     counts = binary.Confusion(tp, tn, fp, fn)
     rates = dict.fromkeys(counts.rates, 0.0) if rules == "released" and not any(counts) else counts.rates

@@ -21,7 +21,7 @@ from attunebench.errors import DataError, UsageError
 from attunebench.jsonfile import dump_json
 from attunebench.results.folder import Findings, Skipped, read_result, result_files
 from attunebench.results.schema import Result
-from attunebench.scorer.assembling import Outcome, Scored, Task, assemble, entry_of, score_one
+from attunebench.scorer.assembling import Outcome, Scored, Task, assemble, entry_of, score_results
 from attunebench.scorer.closeness import DraftScores, Progress, draft_scores
 from attunebench.scorer.encoder import BertScoreSettings, load_encoder, require_libraries
 from attunebench.scorer.groups import ScoreOptions, ScoreSettings
@@ -61,7 +61,7 @@ def score(
     settings = ScoreSettings(**options)
     task = Task(Ground.of(conversations, settings.rules), settings, drafts)
     with BytesIO() as lines:
-        outcomes = _aside((score_one(task, result) for result in results), lines)
+        outcomes = _aside(score_results(task, results), lines)
         scores, scored = assemble(task, outcomes, Findings(skipped=list(skipped)))
         return _with_entries(scores, scored, lines)
 
@@ -89,15 +89,27 @@ def score_to_file(
     """As `score_folders` and `scores.write_scores`, for any number of files: the same file, at less time and memory.
 
     Returns what was written but for its conversations. `processes` score at the same time, None for as many as are
-    worth it; a script that asks for more than one must be importable (`if __name__ == "__main__":`), since they are
-    fresh interpreters. Also raises DataError where the file cannot be written, before anything is scored if it is not
-    one that may be overwritten.
+    worth it; a script that asks for more than one must be importable (`if __name__ == "__main__":`), since they may
+    be fresh interpreters. Also raises DataError where the file cannot be written, before anything is scored if it is
+    not one that may be overwritten.
     """
     refuse_foreign(output)
     with TemporaryFile() as lines:  # until their places in the file are known, lines are kept on the disk
         scores, scored = _score_folders(results, ground_truth, lines, processes, **options)
         write_scores(output, scores, lines=(_line(one, lines) for one in scored))
     return scores
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Results and scores are trees: the cyclic collector would walk them over and over and free nothing."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _score_folders(
@@ -118,14 +130,16 @@ def _score_folders(
         if settings.rules == "released":
             raise UsageError("The released rules have no BERTScore; score with --rules attunebench, or without it.")
         require_libraries()
-    truth = load_conversations(ground_truth, skip_invalid=skip_invalid)
+    with _no_collection():
+        truth = load_conversations(ground_truth, skip_invalid=skip_invalid)
     files = result_files(results, findings := Findings())
     if bertscore is not None:
         read = (found for path, name in files if isinstance(found := read_result(path, name), Result))
         drafts = draft_scores(truth.conversations, read, load_encoder(bertscore), progress)
-    task = Task(Ground.of(truth.conversations, settings.rules), settings, drafts)
-    with _no_collection(), Scorers(task, processes or processes_for(len(files))) as scorers:
-        scores, scored = assemble(task, _aside(scorers.score(files), lines), findings, scorers.estimate)
+    with _no_collection():
+        task = Task(Ground.of(truth.conversations, settings.rules), settings, drafts)
+        with Scorers(task, processes or processes_for(len(files))) as scorers:
+            scores, scored = assemble(task, _aside(scorers.score(files), lines), findings, scorers.estimate)
     if not scored:
         raise DataError(_nothing(Path(results), Path(ground_truth), scores["left_out"]))
     scores["left_out"]["invalid_conversations"] = [asdict(file) for file in truth.skipped]
@@ -175,15 +189,3 @@ def _line(scored: Scored, lines: IO[bytes]) -> bytes:
 
 def _with_entries(scores: Scores, scored: Iterable[Scored], lines: IO[bytes]) -> Scores:
     return {**scores, "conversations": [json.loads(_line(one, lines)) for one in scored]}
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Results and scores are trees: the cyclic collector would walk them over and over and free nothing."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
@@ -18,8 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from threadpoolctl import threadpool_limits
 
 from attunebench.results.folder import read_result
-from attunebench.results.schema import Result
-from attunebench.scorer.assembling import Outcome, Task, score_one
+from attunebench.scorer.assembling import Outcome, Task, score_results
 from attunebench.scorer.groups import Columns
 from attunebench.scores.schema import Aggregate
 
@@ -109,12 +109,14 @@ class Scorers:
 
 
 def _executor(task: Task, processes: int) -> ProcessPoolExecutor | None:
-    """Fresh interpreters on every system: a copy of a process with threads (BLAS has some) may hang."""
+    """Copies of this process, which cost nothing to start, or fresh interpreters where a copy might hang: beside other
+    threads, and outside Linux. (BLAS ends its own threads before a copy.)"""
     try:
         import multiprocessing
         from concurrent.futures import ProcessPoolExecutor
 
-        context = multiprocessing.get_context("spawn")
+        is_alone = sys.platform == "linux" and threading.active_count() == 1
+        context = multiprocessing.get_context("fork" if is_alone else "spawn")
         return ProcessPoolExecutor(processes, mp_context=context, initializer=_begin, initargs=(task,))
     except (ImportError, NotImplementedError, OSError, ValueError):  # a system without semaphores or processes
         return None
@@ -150,8 +152,7 @@ def _in_process(work: Callable[[Task, Any], Made], item: Any) -> Made:
 
 
 def _score_files(task: Task, files: Sequence[File]) -> list[Outcome]:
-    found = (read_result(path, name) for path, name in files)
-    return [score_one(task, one) if isinstance(one, Result) else one for one in found]
+    return list(score_results(task, (read_result(path, name) for path, name in files)))
 
 
 def _estimate(task: Task, columns: Columns | None) -> dict[str, Aggregate]:

@@ -23,6 +23,7 @@ _NOTHING = 1e-9
 """An interval narrower than this share of its ends is of one value."""
 _CHUNK_CELLS = 1_000_000
 """Cells of the weight matrix that are handled at once: bounds the memory, whatever the number of rows."""
+_CACHED_CELLS, _LEAST_ROWS = 128_000, 64
 _BLOCK_CELLS = 10_000_000
 """Resamples times columns that are held at once."""
 _REMEMBERED_BYTES = 48_000_000
@@ -117,12 +118,14 @@ def resampled_ratios(weights: Counts, numerators: Floats, denominators: Floats) 
     if (denominators != distinct).any():
         distinct, which = np.unique(denominators, axis=1, return_inverse=True)
     with np.errstate(invalid="ignore", divide="ignore"):
-        for rows in parts_of(*weights.shape):
+        # What stays in the processor's cache is multiplied in two thirds of the time.
+        units = weights.shape[1]
+        for rows in parts_of(len(weights), units, max(_CACHED_CELLS, _LEAST_ROWS * units)):
             drawn = weights[rows].astype(np.float64, copy=False)
             below = drawn @ distinct
             below[below <= 0] = np.nan
             np.matmul(drawn, numerators, out=ratios[rows])
-            ratios[rows] /= below if which is None else below[:, which.reshape(-1)]
+            ratios[rows] /= below if which is None else below.take(which.reshape(-1), axis=1)
     return ratios
 
 
@@ -133,19 +136,26 @@ def percentile_interval(samples: Floats, level: float = 0.95, *, keep_constant: 
     it, for ranks and the like, which need not vary.
     """
     ends = np.array([(1 - level) / 2, (1 + level) / 2])
-    columns = np.array(samples.T, order="C")  # a copy, which the quantiles may put in another order
+    columns = np.array(samples.T, order="C")
+    columns.sort(axis=1)  # NaN last; takes a third of the time that looking for the two quantiles does
     bounds = np.full((2, len(columns)), np.nan)
-    whole = ~np.isnan(columns).any(axis=1)
-    for index in np.flatnonzero(~whole):
-        known = columns[index][~np.isnan(columns[index])]
-        if known.size:
-            bounds[:, index] = np.quantile(known, ends)
-    if whole.any():
-        chosen = columns if whole.all() else columns[whole]
-        bounds[:, whole] = np.quantile(chosen, ends, axis=1, overwrite_input=True)
+    known = columns.shape[1] - np.isnan(columns).sum(axis=1)
+    for count in np.unique(known[known > 0]):
+        rows = known == count
+        bounds[:, rows] = _quantiles(columns[rows, :count], ends)
     if not keep_constant:
         bounds[:, np.ptp(bounds, axis=0) <= _NOTHING * np.abs(bounds).max(axis=0)] = np.nan
     return bounds[0], bounds[1]
+
+
+def _quantiles(columns: Floats, shares: Floats) -> Floats:
+    """As `np.quantile(columns, shares, axis=1)`, to the last bit, of sorted columns."""
+    places = (columns.shape[1] - 1) * shares
+    before = places.astype(np.intp)
+    low, high = columns[:, before], columns[:, np.minimum(before + 1, columns.shape[1] - 1)]
+    part = places - before
+    quantiles: Floats = np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1 - part)).T
+    return quantiles
 
 
 def ratio_intervals(numerators: Floats, denominators: Floats, resampling: Resampling) -> tuple[Floats, Floats]:
