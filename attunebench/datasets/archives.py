@@ -82,8 +82,8 @@ def unpack(path: Path, label: str, folder: Path) -> dict[PurePosixPath, Path]:
 
 
 def megabytes(count: int) -> str:
-    """Bytes for people: "0.4 MB", "12.3 MB"."""
-    return f"{count / 1_000_000:,.1f} MB"
+    """Bytes for people: "0.4 MB", "12 MB"."""
+    return f"{count / 1_000_000:,.1f}".removesuffix(".0") + " MB"
 
 
 def _members(path: Path) -> Iterator[_Member]:

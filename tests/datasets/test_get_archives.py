@@ -230,7 +230,7 @@ def test_pointers_of_git_lfs_are_named(tmp_path: Path, pointer: bool) -> None:
 def test_the_page_about_data_states_the_bounds() -> None:
     page = (Path(__file__).parents[2] / "docs" / "data.md").read_text("utf-8")
     for most in (archives.MOST_ARCHIVE_BYTES, archives.MOST_UNPACKED_BYTES, archives.MOST_FILE_BYTES):
-        assert f"| {archives.megabytes(most).replace('.0 ', ' ')} |" in page
+        assert f"| {archives.megabytes(most)} |" in page
     assert f"| {archives.MOST_ENTRIES:,} |" in page
     assert f"| {archives.MOST_RATIO} to 1, from {archives.megabytes(archives.RATIO_FROM_BYTES)} on |" in page
 
