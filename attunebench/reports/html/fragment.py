@@ -9,22 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
-
-from markupsafe import Markup, escape
+from typing import NamedTuple
 
 from attunebench.analyses import Settings, Subject, analyse
-from attunebench.analyses.palette import palette
 from attunebench.analyses.table import Analysis, Chart, Column, Table, number_of, table, words
 from attunebench.reports.analyses.terminal import finding, n_of
 from attunebench.reports.analyses.words import Words, leading_keys, notes_of, row_n, words_of
 from attunebench.reports.html.charts import picture
-from attunebench.reports.html.page import _asset, _environment, _symbols
+from attunebench.reports.html.environment import asset, render
+from attunebench.reports.html.looks import looks_of
+from attunebench.reports.html.picture import Picture
 from attunebench.reports.layout import section_table
 from attunebench.reports.model import Report
 from attunebench.scores import BASE_RATE
 from attunebench.scores.table import Group, ScoreTable
-from attunebench.text import visible
 
 ROWS = 40
 """A notebook shows no more rows of a table; the data frame has all of them."""
@@ -43,27 +41,23 @@ class Grid(NamedTuple):
     keys: int
     apart: int
     left: int
-    picture: Any
+    picture: Picture | None
 
 
 def analyses_fragment(analyses: Sequence[Analysis], groups: Sequence[Group]) -> str:
     """The analyses with their verdicts, charts and tables; `groups` are those of the study, which have colours."""
-    styles = palette(groups)
-    looks = {key: f"k{place}" for place, key in enumerate(styles)}
-    names = {group.label: looks[group.model_key] for group in groups}
-    parts = []
+    looks, parts = looks_of(groups), []
     for analysis in analyses:
         notes = dict.fromkeys((*(note for one in analysis.tables for note in notes_of(one)), *analysis.notes))
-        parts.append((analysis, [_grid(one, names) for one in analysis.tables], notes))
-    body = _environment().get_template("fragment.html").render(parts=parts, code=_code)
+        parts.append((analysis, [_grid(one, looks.of_label) for one in analysis.tables], notes))
+    body = render("fragment", parts=parts)
     used = {*re.findall(r'href="#o-([\w-]+)"', body), *re.findall(r"\bk\d+\b", body)}
-    symbols = _symbols({name: styles[key].marker for key, name in looks.items()})
-    scope = _environment().get_template("scope.html")
-    return scope.render(
+    return render(
+        "scope",
         body=body,
-        style=_asset("charts.css") + _asset("fragment.css"),
-        looks=[(name, styles[key]) for key, name in looks.items() if name in used],
-        symbols=[(name, points) for name, points in symbols if name in used],
+        style=asset("charts.css") + asset("fragment.css"),
+        looks=[(name, style) for name, style in looks.styles if name in used],
+        symbols=[(name, points) for name, points in looks.symbols if name in used],
     )
 
 
@@ -122,8 +116,3 @@ def _grid(whole: Table, looks: Mapping[str, str]) -> Grid:
     bare = replace(whole, rows=tuple(tuple(replace(cell, drill=None) for cell in row) for row in whole.rows))
     apart = max(0, whole.apart - left)
     return Grid(whole, whole.columns, rows, leading_keys(whole), apart, left, picture(bare, looks))
-
-
-def _code(text: str) -> Markup:
-    """The text as markup, with what stands between backticks as code."""
-    return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", str(escape(visible(text)))))

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from importlib import resources
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,29 +18,26 @@ import numpy as np
 
 from attunebench.analyses import ANALYSES, Settings, Subject, analyse
 from attunebench.analyses.base import in_mode, primary_mode
-from attunebench.analyses.palette import OUTLINES, palette
 from attunebench.analyses.table import Analysis
 from attunebench.codebook import default_codebook
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY
 from attunebench.reports.build import build_report
 from attunebench.reports.html import chunks, overview, profiles, tour
-from attunebench.reports.html.charts import SHAPES
 from attunebench.reports.html.drills import Drills
+from attunebench.reports.html.environment import asset, render
 from attunebench.reports.html.facets import facets
 from attunebench.reports.html.footnotes import Footnotes, sentences
+from attunebench.reports.html.looks import looks_of
 from attunebench.reports.html.picture import Picture
 from attunebench.reports.html.tables import ShownTable, shown_table
 from attunebench.reports.layout import section_table
 from attunebench.reports.model import Report, settings_of
 from attunebench.scores.loading import score_table
 from attunebench.scores.table import ScoreTable
-from attunebench.text import UNDEFINED, clean, number, visible
+from attunebench.text import UNDEFINED, clean, number
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
-    from markupsafe import Markup
-
     from attunebench.transcripts import FolderTranscripts
 
 BUDGET = 10_000_000
@@ -54,7 +49,6 @@ GROUPS = {
     "distributions": "Validity and cost",
 }
 """First analysis of each group → its title."""
-_HERE = "attunebench.reports.html"
 _STYLES = ("style", "charts", "dialog", "print")
 _SCRIPTS = (
     "start",
@@ -72,17 +66,12 @@ _SCRIPTS = (
     "print",
     "main",
 )
-_HEAD = re.compile(r"[:;] |[.] ")
-"""What ends the head of a warning."""
-_BACKTICKS = re.compile("`([^`]*)`")
 _VERDICT = 24
 """Words of a verdict."""
 _DRAWN, _FEWEST_DRAWN, _LABELS = 12, 5, 24
 """Rows of a picture that stands open in the page at most and at least, and words of their labels."""
 _PANELS, _COLUMNS = 2, 9
 """A picture of more panels, or a heat map of more columns, fills both columns of the page."""
-_REACH = 5.0
-"""Half the width of a symbol in pixels."""
 _RESERVE = 64_000
 """Kept free for what is said about the chunks themselves."""
 
@@ -106,14 +95,12 @@ def render_html(
     study = score_table(scores, files=[file])
     settings = settings or settings_of(study.metadata[0])
     report = build_report(scores, study=study, settings=settings)
-    styles, drills = palette(study.groups), Drills(study)
-    looks = {key: f"k{place}" for place, key in enumerate(styles)}
-    names = {group.label: looks[group.model_key] for group in study.groups}
+    looks, drills = looks_of(study.groups), Drills(study)
     stops = tour.tour(in_mode(study, primary_mode(study), settings))
     found = [analyse(name, Subject(study, settings)) for name in analyses]
     footnotes = Footnotes(table.caption for analysis in found for table in analysis.tables)
-    show = partial(shown_table, drills=drills, looks=names, footnotes=footnotes)
-    boards = list(overview.boards(report, study, settings, looks))
+    show = partial(shown_table, drills=drills, looks=looks.of_label, footnotes=footnotes)
+    boards = list(overview.boards(report, study, settings, looks.of_key))
     made, bodies = _analyses(found, footnotes, show)
     profiled = list(profiles.profiles(study, report, settings))
     bodies += [
@@ -133,24 +120,23 @@ def render_html(
         "stops": stops,
         "rules": tour.RULES,
         "talks": _talks(study, settings),
-        "names": names,
-        "looks": [(name, styles[key]) for key, name in looks.items()],
-        "symbols": _symbols({name: styles[key].marker for key, name in looks.items()}),
+        "looks": looks,
         "created": clean(str(study.metadata[0].get("created") or "")).replace("T", " ").replace("+00:00", " UTC"),
         "script": _script(),
-        "style": "".join(_asset(f"{name}.css") for name in _STYLES),
+        "style": "".join(asset(f"{name}.css") for name in _STYLES),
         # A page of one inline script can name its hash and allow no other.
         "script_hash": f"sha256-{base64.b64encode(hashlib.sha256(_script().encode()).digest()).decode('ascii')}",
         "settings": settings,
         "footnotes": footnotes,
     }
-    front = _environment().get_template("page.html").render(**context)
+    front = render("page", **context)
     # The page can list the values of what enters the Composite and of what a cell leads to.
     listed = [card.id for card in REGISTRY.values() if card.status == "canonical" or card.id in drills.metrics]
     own = (chunks.chunk("about", _about(study, drills, stops, listed)), *bodies)
     room = budget - len(front.encode()) - sum(one.size for one in own) - len(context["script"]) - _RESERVE
     packed = chunks.pack(study, listed, evidence, budget=room, first=[stop.row for stop in stops])
-    return front + _environment().get_template("end.html").render(
+    return front + render(
+        "end",
         **context,
         chunks=(*own, *packed.chunks),
         remarks=tuple(evidence.remarks) if evidence is not None else (),
@@ -272,17 +258,7 @@ def _body(
 ) -> chunks.Chunk:
     """What is folded away at first, drawn and packed; the picture of an analysis's first table stands open above it."""
     said = {"question": question, "shows": shows, "cannot": cannot, "notes": notes, "facts": facts}
-    return chunks.chunk(
-        f"body-{name}", _environment().get_template("body.html").render(name=name, tables=tables, **said)
-    )
-
-
-def _symbols(markers: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Name of a symbol → the corners of its polygon, y downwards: each model's, and those of a row's values."""
-    return [
-        (name, " ".join(f"{_REACH * x:.2f},{-_REACH * y:.2f}" for x, y in OUTLINES[marker]))
-        for name, marker in {**markers, **SHAPES}.items()
-    ]
+    return chunks.chunk(f"body-{name}", render("body", name=name, tables=tables, **said))
 
 
 def _about(study: ScoreTable, drills: Drills, stops: Sequence[tour.Stop], metrics: Sequence[str]) -> dict[str, Any]:
@@ -361,36 +337,7 @@ def _talks(study: ScoreTable, settings: Settings) -> list[dict[str, Any]]:
     return lines
 
 
-def _asset(name: str) -> str:
-    return resources.files(_HERE).joinpath("assets").joinpath(name).read_text("utf-8")
-
-
 @cache
 def _script() -> str:
-    parts = "\n".join(_asset(f"{name}.js") for name in _SCRIPTS)
+    parts = "\n".join(asset(f"{name}.js") for name in _SCRIPTS)
     return f'"use strict";\n(() => {{\n{parts}\n}})();\n'
-
-
-def _code(text: str) -> Markup:
-    """The text as markup, with what stands between backticks as code."""
-    from markupsafe import Markup, escape
-
-    return Markup(_BACKTICKS.sub(r"<code>\1</code>", str(escape(visible(text)))))
-
-
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader(_HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: visible(value) if type(value) is str else value,
-    )
-    environment.filters["thousands"] = lambda number: f"{number:,}"
-    environment.filters["code"] = _code
-    environment.filters["head"] = lambda warning: _HEAD.split(warning)[0].rstrip(".")
-    return environment

@@ -8,8 +8,8 @@ import pytest
 
 from attunebench.analyses.table import Cell, Chart, Table, column, plot, table, words
 from attunebench.reports.html.charts import axis_over, picture
+from attunebench.reports.html.environment import environment
 from attunebench.reports.html.labels import beside_points, spread
-from attunebench.reports.html.page import _environment
 
 CHART = Chart("intervals", "model", ("score",), "Score", "points", {"near": 45.0, "far": -900.0})
 
@@ -147,6 +147,6 @@ def test_a_point_without_room_for_its_name_has_none_beside_it() -> None:
 def test_a_pictures_text_is_escaped_and_every_drawing_has_a_name() -> None:
     made = table("t", "T", words("model", ["<b>"]), column("x", [Cell(1.0, 0.5, 1.5)]), column("y", [Cell(2.0)]))
     drawn = picture(replace(made, chart=Chart("scatter", "model", ("x", "y"))), {})
-    text = _environment().from_string("{% import 'charts.html' as c %}{{ c.picture(p, 'T') }}").render(p=drawn)
+    text = environment().from_string("{% import 'charts.html' as c %}{{ c.picture(p, 'T') }}").render(p=drawn)
     assert "<b>" not in text
     assert 'role="img" aria-label="T' in text
