@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from attunebench.analyses.base import Settings
     from attunebench.comparison import Comparison
     from attunebench.figures import Look, Picture, Skipped
+    from attunebench.reports import Format
     from attunebench.reports.model import Report
 
-_FORMATS: Mapping[str, Literal["terminal", "markdown", "csv", "json"]] = {
+_FORMATS: Mapping[str, Format] = {
     ".txt": "terminal",
     ".md": "markdown",
     ".csv": "csv",
@@ -135,7 +136,7 @@ class AnalysisResult(Sequence[Analysis]):
             return findings_fragment(self.analyses)
         return analyses_fragment(self.on_screen or self.analyses, self.study.groups if self.study else ())
 
-    def _drawn(self, format: Literal["terminal", "markdown", "csv", "json"], *, rows: int | None = 40) -> str:
+    def _drawn(self, format: Format, *, rows: int | None = 40) -> str:
         from attunebench.reports.analyses import render, render_findings
 
         if format == "terminal" and rows is not None and self.brief:
@@ -180,7 +181,7 @@ class ReportResult(AnalysisResult):
 
         return report_fragment(self.report, self.study)
 
-    def _drawn(self, format: Literal["terminal", "markdown", "csv", "json"], *, rows: int | None = 40) -> str:
+    def _drawn(self, format: Format, *, rows: int | None = 40) -> str:
         from attunebench.reports import draw
 
         return draw(self.report, format, width=_WIDTH)
@@ -281,9 +282,7 @@ class FigureResult:
 
     def __repr__(self) -> str:
         drawn = [f"{one.title}. {' '.join(one.caption)}" for one in self.pictures]
-        return "\n\n".join(
-            [*self.warnings, *drawn, *(f"{one.name} is not drawn: {one.reason}" for one in self.skipped)]
-        )
+        return "\n\n".join([*self._beside, *drawn])
 
     def _png(self, picture: Picture) -> bytes:
         from attunebench.figures import Look, render
@@ -352,7 +351,7 @@ class ScoreStudy(ScoreTable):
         return study_fragment(self)
 
 
-def _format_of(path: Path) -> Literal["terminal", "markdown", "csv", "json"]:
+def _format_of(path: Path) -> Format:
     if path.suffix not in _FORMATS:
         raise UsageError(f"{path.name} ends in none of {', '.join(_FORMATS)}, which say the format.")
     return _FORMATS[path.suffix]

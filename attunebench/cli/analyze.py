@@ -50,18 +50,24 @@ def analyze(
     from attunebench import api
     from attunebench.reports.analyses import files, render_findings
 
-    chosen = _chosen(comma_list(names))
-    if not chosen:
+    asked = comma_list(names)
+    if not asked or asked == ("list",):
         emit(_listing(), shown["output"])
         say("Next: attune-bench analyze NAME -s scores.json, or `all` for NAME.")
         return
+    if "list" in asked:
+        raise UsageError("`list` lists the analyses and cannot be combined with names.")
     sources = scores_files(None, scores)
     found = api.analyze(
-        sources, *chosen, other_labels=other_labels or (), progress=_working_through, **analysis_values(how)
+        sources,
+        *(() if "all" in asked else asked),
+        other_labels=other_labels or (),
+        progress=_working_through,
+        **analysis_values(how),
     )
     if save is not None:
         emit_folder(files(found.analyses, found.rules), save)
-    if is_brief(**shown) and "all" in comma_list(names):
+    if is_brief(**shown) and found.brief:
         where = " ".join(f"-s {shlex.quote(str(source))}" for source in sources)
         below = (
             f"Tables of one analysis: attune-bench analyze NAME {where}. Of all: --full, another --format, --save DIR."
@@ -75,17 +81,6 @@ def _working_through(names: Sequence[str]) -> Iterator[str]:
     for place, name in enumerate(names, 1):
         with working(f"{name} ({place} of {len(names)})"):
             yield name
-
-
-def _chosen(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names in catalogue order for `all`, else as given; () for the list."""
-    from attunebench.analyses import ANALYSES, entry
-
-    if not names or names == ("list",):
-        return ()
-    if "list" in names:
-        raise UsageError("`list` lists the analyses and cannot be combined with names.")
-    return tuple(ANALYSES) if "all" in names else tuple(dict.fromkeys(entry(name).name for name in names))
 
 
 def _listing() -> str:

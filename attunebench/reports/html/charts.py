@@ -134,7 +134,7 @@ def _panels(whole: Plot, plots: Sequence[Plot], looks: Looks) -> list[Panel]:
             looks.get(one.title, ""),
             axis,
             _labelled({name: axis.at(at) for name, at in one.references()[0].items()}, min(len(plots), _ABREAST)),
-            [f"{name} {value:.3g}" for name, value in one.references()[1].items()],
+            _outside(one.references()[1]),
         )
         for one, axis in zip(plots, axes, strict=True)
     ]
@@ -219,7 +219,17 @@ def _labelled(places: Mapping[str, float], panels: int) -> list[Line]:
     return lines
 
 
+def _outside(far: Mapping[str, float]) -> list[str]:
+    """References that lie too far off, in words."""
+    return [f"{name} {value:.3g}" for name, value in far.items()]
+
+
 # Lines and scatter
+
+
+def _across(near: Mapping[str, float], axis: Axis) -> list[Line]:
+    """References across the picture, at their height from the top."""
+    return [Line(round(100 - axis.at(value), 2), name) for name, value in near.items()]
 
 
 def _lines(drawn: Plot, looks: Looks, _drill: object) -> Picture:
@@ -237,7 +247,7 @@ def _lines(drawn: Plot, looks: Looks, _drill: object) -> Picture:
         ]
         shown.append(Row(row.label, look, [Strip(marks)], role=row.role))
         ends.append(End(row.label, look, row.role or "", marks[-1].y, marks[-1].y, marks[-1].at))
-    lines = [Line(round(100 - axis.at(value), 2), name) for name, value in near.items()]
+    lines = _across(near, axis)
     ends += [End(line.name, "", "reference", line.at, line.at) for line in lines]
     return Picture(
         "lines",
@@ -247,7 +257,7 @@ def _lines(drawn: Plot, looks: Looks, _drill: object) -> Picture:
         legend=[Key(row.look, "", False, row.label) for row in shown if not row.role],
         names=[(x, column.label) for x, column in zip(steps, drawn.columns, strict=True)],
         lines=lines,
-        outside=[f"{name} {value:.3g}" for name, value in far.items()],
+        outside=_outside(far),
         ends=[end._replace(y=y) for end, y in zip(ends, spread([end.at for end in ends]), strict=True)],
         all_named=True,
     )
@@ -266,7 +276,6 @@ def _scatter(drawn: Plot, looks: Looks, _drill: object) -> Picture:
         for (label, mark), side in zip(points, places, strict=True)
         if side
     ]
-    lines = [Line(round(100 - up.at(value), 2), name) for name, value in near.items()]
     return Picture(
         "scatter",
         x=across,
@@ -275,8 +284,8 @@ def _scatter(drawn: Plot, looks: Looks, _drill: object) -> Picture:
         y_label=drawn.columns[1].label,
         rows=shown,
         legend=[Key(row.look, "", False, row.label) for row in shown if row.look],
-        lines=lines,
-        outside=[f"{name} {value:.3g}" for name, value in far.items()],
+        lines=_across(near, up),
+        outside=_outside(far),
         ends=named,
         all_named=len(named) == len(shown),
     )

@@ -36,7 +36,7 @@ class Reference(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """A metric over the rows: a mark for each (None: undefined; one without interval at an edge: beyond the axis)."""
+    """A metric over the rows: a mark for each (None: undefined; of shape "off" at an edge: beyond the axis)."""
 
     label: str
     meaning: str
@@ -114,7 +114,7 @@ def forest(
         if tier is not None and tier % 2
     ]
     panels = [
-        _panel(metric, base_rate, [metric.cells[i] for i in shown], apart, [row.look for row in rows])
+        _panel(metric, base_rate, [metric.cells[i] for i in shown], apart, rows)
         for metric in metrics
         if any(number_of(metric.cells[i]) is not None for i in shown)
     ]
@@ -122,7 +122,7 @@ def forest(
 
 
 def _panel(
-    metric: Metric, base_rate: Mapping[str, Cell], cells: Sequence[Cell], apart: int, looks: Sequence[str]
+    metric: Metric, base_rate: Mapping[str, Cell], cells: Sequence[Cell], apart: int, rows: Sequence[Line]
 ) -> Panel:
     compared = list(_ends(cells[: len(cells) - apart])) or list(_ends(cells))
     low, high = min(compared), max(compared)
@@ -140,19 +140,19 @@ def _panel(
         Reference(axis.at(value) if near(value) else None, name, number(value, metric.digits), _side(axis.at(value)))
         for name, value in known.items()
     ]
-    marks = [_mark(cell, axis, look, metric) for cell, look in zip(cells, looks, strict=True)]
+    marks = [_mark(cell, axis, row, metric) for cell, row in zip(cells, rows, strict=True)]
     return Panel(metric.card.label, metric.card.meaning, axis, marks, references)
 
 
-def _mark(cell: Cell, axis: Axis, look: str, metric: Metric) -> Mark | None:
+def _mark(cell: Cell, axis: Axis, row: Line, metric: Metric) -> Mark | None:
     value = number_of(cell)
     if value is None:
         return None
-    title = " ".join((metric.card.label, *_words(cell, metric.digits)))
+    title = " ".join((f"{row.group.marked}: {metric.card.label}", *_words(cell, metric.digits)))
     if not axis.low <= value <= axis.high:
-        return Mark(100.0 if value > axis.high else 0.0, look=look, hollow=True, title=title)
+        return Mark(100.0 if value > axis.high else 0.0, look=row.look, title=title, shape="off")
     low, high = (None if end is None else min(100.0, max(0.0, axis.at(end))) for end in (cell.low, cell.high))
-    return Mark(axis.at(value), low, high, look, title=title)
+    return Mark(axis.at(value), low, high, row.look, title=title)
 
 
 def _side(at: float) -> str:

@@ -64,7 +64,7 @@ def test_what_lies_far_from_the_models_is_marked_at_the_edge_and_presses_nothing
     main = with_oracle.forest.panels[0]
     own, oracle, _ = main.marks
     assert oracle is not None
-    assert (100.0, True) == (oracle.at, oracle.hollow)
+    assert (100.0, "off") == (oracle.at, oracle.shape)
     assert own is not None
     assert (own.high or 0) - (own.low or 0) > 10
 

@@ -32,16 +32,17 @@ function filterBar(values, { modes = "", wrong = "Wrong answers only", fixed = {
   return make("div", { class: "filters", role: "group", "aria-label": "Filters" }, parts, button("Reset filters", () => change(rest_), { disabled: same, name: "reset" }));
 }
 
-// The groups that filters leave of those with answers to a conversation; all modes where none is named.
-function groupsLeft(labels, { model, mode }) {
-  return groupsOf(labels, null).filter((group) => (model === undefined || plain(about.groups[group].label) === model) && (mode === undefined || plain(about.groups[group].mode) === mode));
+// Whether the filters leave a group: all models and all modes where none is named.
+function isOf(group, { model, mode }) {
+  const one = about.groups[group];
+  return (model === undefined || plain(one.label) === model) && (mode === undefined || plain(one.mode) === mode);
 }
 
 async function mistakesIn(row, values, turns = about.talks[row].turns) {
   const labels = await content(`labels-${row}`);
   await rest();
   if (!labels) return null;
-  const groups = groupsLeft(labels, values);
+  const groups = groupsOf(labels, null).filter((group) => isOf(group, values));
   return { groups, wrong: turns.reduce((sum, turn) => sum + mistakes(labels, turn, groups).wrong, 0) };
 }
 
@@ -80,7 +81,7 @@ async function showConversations(values, live) {
     left += kept;
   }
   for (const [one, kept] of keep) one.hidden = !kept;
-  filtered.group = values.model === undefined ? null : about.groups.findIndex((one) => plain(one.label) === values.model && plain(one.mode) === (values.mode ?? plain(one.mode)));
+  filtered.group = values.model === undefined ? null : about.groups.findIndex((_, group) => isOf(group, values));
   bar.querySelector(".count").textContent = `${left} of ${rows.length} conversations`;
 }
 

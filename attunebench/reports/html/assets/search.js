@@ -40,7 +40,6 @@ function snippet(text, wanted) {
 // Where the words occur in a conversation: one entry for each turn, with the first text and how many more there are.
 async function hitsIn(row, wanted, values) {
   const [talk, drafts, replies] = await Promise.all(["talk", "drafts", "replies"].map((layer) => glance(`${layer}-${row}`)));
-  const ofModel = (group) => (values.model === undefined || plain(about.groups[group].label) === values.model) && (values.mode === undefined || plain(about.groups[group].mode) === values.mode);
   const hits = new Map();
   const look = (turn, group, source, text) => {
     if (!wanted.hit(text)) return;
@@ -50,11 +49,11 @@ async function hitsIn(row, wanted, values) {
   };
   for (const [turn, texts] of Object.entries(talk ?? {})) texts.forEach((text, place) => look(Number(turn), null, SOURCES[place], text));
   for (const [turn, groups] of Object.entries(drafts ?? {})) {
-    for (const [group, given] of Object.entries(groups)) if (ofModel(group)) given.forEach(([text]) => look(Number(turn), Number(group), "own reply of", text));
+    for (const [group, given] of Object.entries(groups)) if (isOf(group, values)) given.forEach(([text]) => look(Number(turn), Number(group), "own reply of", text));
   }
   for (const [turn, groups] of Object.entries(replies?.raw ?? {})) {
     for (const [group, kinds] of Object.entries(groups)) {
-      if (!ofModel(group)) continue;
+      if (!isOf(group, values)) continue;
       const draft = drafts?.[turn]?.[group]?.[0][0];
       for (const given of Object.values(kinds)) for (const [text] of given) look(Number(turn) || null, Number(group), "raw reply of", replyText(text, replies.forms, draft));
     }
