@@ -33,6 +33,7 @@ INVISIBLE = (
     "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff"
 )
 """Characters that show nothing, for a class in a regular expression: soft hyphen, zero-width and direction marks."""
+_SENTENCE = re.compile(r"(?<=[.]) (?=[A-Z0-9“])")
 _FORMULA = re.compile(
     r"""(?:^|(?<=;))                                              # where half the world's spreadsheets part cells, too
         (?!\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*(?:;|$))  # numbers stay
@@ -117,6 +118,11 @@ def number(value: float | None, digits: int = 3, *, sign: bool = False, undefine
         return undefined
     text = f"{value:{'+' if sign else ''}.{digits}f}"
     return f"{0:.{digits}f}" if float(text) == 0 else text
+
+
+def sentences_of(text: str) -> list[str]:
+    """The sentences of a text; joined by a space they are the text again."""
+    return _SENTENCE.split(text) if text else []
 
 
 def p_value(p: float) -> str:

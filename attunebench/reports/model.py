@@ -17,6 +17,7 @@ from attunebench.constants import MODES
 from attunebench.judging import judges_named
 from attunebench.metrics.registry import Metric, below_chance, no_reference
 from attunebench.published import BY_SE
+from attunebench.scores import BASE_RATE
 from attunebench.scores.checks import group_key
 from attunebench.text import UNDEFINED
 
@@ -165,6 +166,16 @@ class Report:
     rules: str = "attunebench"
     rankings: tuple[Ranking, ...] = ()
     """Of the models of each mode, where they were ranked."""
+
+    @property
+    def leaderboard(self) -> Section | None:
+        """The section of the Composite; None where other metrics were asked for."""
+        return next((section for section in self.sections if section.leaderboard), None)
+
+    @property
+    def base_rate(self) -> Mapping[str, Cell]:
+        """The values of the reference made from the labels alone."""
+        return next((one.values for one in self.references if one.id == BASE_RATE), {})
 
 
 def read_groups(scores: Mapping[str, Any]) -> tuple[Group, ...]:

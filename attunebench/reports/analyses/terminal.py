@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from attunebench.analyses.table import Analysis, Cell, Table
 from attunebench.reports.analyses.grid import GAP, NO_BREAK, Column, Grid
 from attunebench.reports.analyses.words import Words, leading_keys, lines_below, notes_once, row_n, words_of
-from attunebench.text import clean, p_value
+from attunebench.text import clean, p_value, sentences_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _NARROWEST = 60
 _PIECES = 3
 """A table that the width cuts in more pieces than these ends there unless all is asked for: nobody reads the rest."""
-_SENTENCE_END, _CLAUSE_END = re.compile(r"(?<=\.)\s+(?=[A-Z0-9])"), re.compile(r"(?<=[.;])\s+")
+_CLAUSE_END = re.compile(r"(?<=[.;])\s+")
 _FINDING_LINES, _FINDING_LENGTH = 3, 200
 """A finding has at most so many lines and characters: thirty of them are to be read at a glance."""
 _INLINE_KEY = 20
@@ -106,7 +106,7 @@ def finding(analysis: Analysis, room: int) -> str:
         lines = textwrap.wrap(f"{text} …", room, break_on_hyphens=False)
         return len(text) <= _FINDING_LENGTH and len(lines) <= _FINDING_LINES
 
-    first, *clauses = _CLAUSE_END.split(" ".join(dict.fromkeys(_SENTENCE_END.split(said))))
+    first, *clauses = _CLAUSE_END.split(" ".join(dict.fromkeys(sentences_of(said))))
     begun = textwrap.wrap(first, room, max_lines=_FINDING_LINES, placeholder=" …", break_on_hyphens=False)
     text = " ".join(begun)
     for clause in () if text.endswith("…") else clauses:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 
-_SENTENCE = re.compile(r"(?<=[.]) (?=[A-Z0-9“])")
-
-
-def sentences(text: str) -> list[str]:
-    """The sentences of a text; joined by a space they are the text again."""
-    return _SENTENCE.split(text) if text else []
+from attunebench.text import sentences_of
 
 
 class Footnotes:
     """Numbers notes from 1 in the order of asking. `repeated` are sentences of captions that several tables share."""
 
     def __init__(self, captions: Iterable[str] = ()) -> None:
-        counts = Counter(sentence for caption in captions for sentence in sentences(caption))
+        counts = Counter(sentence for caption in captions for sentence in sentences_of(caption))
         self._repeated = {sentence for sentence, times in counts.items() if times > 1}
         self._numbers: dict[str, int] = {}
 
@@ -28,7 +22,7 @@ class Footnotes:
 
     def split(self, caption: str) -> tuple[str, list[str]]:
         """What is this table's alone, and the sentences of its caption that are notes."""
-        parts = sentences(caption)
+        parts = sentences_of(caption)
         own = " ".join(part for part in parts if part not in self._repeated)
         return own, [part for part in parts if part in self._repeated]
 

@@ -12,23 +12,22 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from attunebench.analyses import Settings, Subject, analyse
-from attunebench.analyses.table import Analysis, Chart, Column, Table, number_of, table, words
+from attunebench.analyses.table import Analysis, Cell, Chart, Column, Table, number_of, table, words
 from attunebench.reports.analyses.terminal import finding, n_of
 from attunebench.reports.analyses.words import Words, leading_keys, notes_of, row_n, words_of
 from attunebench.reports.html.charts import picture
 from attunebench.reports.html.environment import asset, render
 from attunebench.reports.html.looks import looks_of
+from attunebench.reports.html.overview import MAIN
 from attunebench.reports.html.picture import Picture
 from attunebench.reports.layout import section_table
 from attunebench.reports.model import Report
-from attunebench.scores import BASE_RATE
 from attunebench.scores.table import Group, ScoreTable
 
 ROWS = 40
 """A notebook shows no more rows of a table; the data frame has all of them."""
 _ROOM = 200
 """Characters of a finding."""
-_MAIN = "composite"
 
 
 class Grid(NamedTuple):
@@ -69,18 +68,17 @@ def study_fragment(study: ScoreTable) -> str:
 def report_fragment(report: Report, study: ScoreTable | None) -> str:
     """The leaderboard of each mode with its verdict, and what must be read before it."""
     summary = Analysis(title=report.title, question=" · ".join(report.summary[:2]), warnings=report.warnings)
-    section = next((one for one in report.sections if one.leaderboard), None)
+    section = report.leaderboard
     if study is None or section is None:
         tables = () if section is None else (section_table(section, report.groups),)
         return analyses_fragment([replace(summary, tables=tables)], ())
-    values = next((reference.values for reference in report.references if reference.id == BASE_RATE), {})
-    base = number_of(values[_MAIN]) if _MAIN in values else None
+    base = number_of(report.base_rate.get(MAIN, Cell(None)))
     boards = []
     for mode in study.modes:
         places = [place for place, group in enumerate(report.groups) if group.mode == mode]
         shown = section_table(section, report.groups, places, with_modes=False)
         lines = {} if base is None else {"base rate": base}
-        chart = Chart("intervals", "model", (_MAIN,), "Composite", "points of 100", lines, len(places))
+        chart = Chart("intervals", "model", (MAIN,), "Composite", "points of 100", lines, len(places))
         board = _board(study, mode)
         boards.append(replace(board, tables=(replace(shown, chart=chart),), warnings=(), question="", notes=()))
     return analyses_fragment([summary, *boards], study.groups)

@@ -15,7 +15,6 @@ from attunebench.reports.build import ranked_models
 from attunebench.reports.html.forest import Forest, forest
 from attunebench.reports.layout import section_table
 from attunebench.reports.model import Report
-from attunebench.scores import BASE_RATE
 from attunebench.scores.table import ScoreTable
 from attunebench.text import counted, listed, number
 
@@ -39,7 +38,9 @@ def boards(
     report: Report, study: ScoreTable, settings: Settings, looks: Mapping[tuple[str, str], str]
 ) -> Iterator[Board]:
     """A board for each mode, the primary one first; modes without any model are left out."""
-    section = next(section for section in report.sections if section.leaderboard)
+    section = report.leaderboard
+    if section is None:
+        return
     for row in (row for one in report.sections for row in one.rows if row.id == BESIDE):
         beside = tuple(reference.values.get(BESIDE, Cell(None)) for reference in section.references)
         section = replace(section, rows=(*section.rows, replace(row, beside=beside)))
@@ -55,14 +56,9 @@ def boards(
         places.sort(key=lambda place: report.groups[place].key not in keys)
         shown = section_table(section, report.groups, places, with_modes=False)
         apart = shown.apart + len(places) - len(keys)
-        drawn = forest(section.rows, _base_rate(report), report.groups, ranking, looks)
+        drawn = forest(section.rows, report.base_rate, report.groups, ranking, looks)
         board = replace(shown, id=f"board-{mode}", apart=apart, caption="", notes=())
-        yield Board(mode, board, drawn, *_verdict(ranking, number_of(_base_rate(report).get(MAIN, Cell(None)))))
-
-
-def _base_rate(report: Report) -> Mapping[str, Cell]:
-    """The values of the reference made from the labels alone."""
-    return next((one.values for one in report.references if one.id == BASE_RATE), {})
+        yield Board(mode, board, drawn, *_verdict(ranking, number_of(report.base_rate.get(MAIN, Cell(None)))))
 
 
 def _verdict(ranking: Ranking, base: float | None) -> tuple[str, str]:

@@ -14,28 +14,23 @@ from functools import cache, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from attunebench.analyses import ANALYSES, Settings, Subject, analyse
 from attunebench.analyses.base import in_mode, primary_mode
 from attunebench.analyses.table import Analysis
-from attunebench.codebook import default_codebook
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY
 from attunebench.reports.build import build_report
-from attunebench.reports.html import chunks, overview, profiles, tour
+from attunebench.reports.html import about, chunks, overview, profiles, tour
 from attunebench.reports.html.drills import Drills
 from attunebench.reports.html.environment import asset, render
-from attunebench.reports.html.facets import facets
-from attunebench.reports.html.footnotes import Footnotes, sentences
+from attunebench.reports.html.footnotes import Footnotes
 from attunebench.reports.html.looks import looks_of
 from attunebench.reports.html.picture import Picture
 from attunebench.reports.html.tables import ShownTable, shown_table
 from attunebench.reports.layout import section_table
 from attunebench.reports.model import Report, settings_of
 from attunebench.scores.loading import score_table
-from attunebench.scores.table import ScoreTable
-from attunebench.text import UNDEFINED, clean, number
+from attunebench.text import clean, sentences_of
 
 if TYPE_CHECKING:
     from attunebench.transcripts import FolderTranscripts
@@ -119,7 +114,7 @@ def render_html(
         "profile_of": {key: place for place, key in enumerate(dict.fromkeys(g.model_key for g in study.groups))},
         "stops": stops,
         "rules": tour.RULES,
-        "talks": _talks(study, settings),
+        "talks": about.lines(study, settings),
         "looks": looks,
         "created": clean(str(study.metadata[0].get("created") or "")).replace("T", " ").replace("+00:00", " UTC"),
         "script": _script(),
@@ -132,7 +127,7 @@ def render_html(
     front = render("page", **context)
     # The page can list the values of what enters the Composite and of what a cell leads to.
     listed = [card.id for card in REGISTRY.values() if card.status == "canonical" or card.id in drills.metrics]
-    own = (chunks.chunk("about", _about(study, drills, stops, listed)), *bodies)
+    own = (chunks.chunk("about", about.about(study, drills, stops, listed)), *bodies)
     room = budget - len(front.encode()) - sum(one.size for one in own) - len(context["script"]) - _RESERVE
     packed = chunks.pack(study, listed, evidence, budget=room, first=[stop.row for stop in stops])
     return front + render(
@@ -186,7 +181,7 @@ def _analyses(
 
 def _verdict(shows: str) -> tuple[str, str]:
     """The first sentence of what an analysis shows, of a long one the first clauses, and the rest of it."""
-    first, *_ = sentences(shows) or [""]
+    first, *_ = sentences_of(shows) or [""]
     clauses = first.split("; ")
     while len(clauses) > 1 and len("; ".join(clauses).split()) > _VERDICT:
         clauses.pop()
@@ -243,8 +238,7 @@ def _judged(report: Report, show: Callable[..., ShownTable]) -> list[ShownTable]
 
 def _board_notes(report: Report) -> list[str]:
     """What is said of the leaderboard."""
-    section = next(section for section in report.sections if section.leaderboard)
-    return [*section.notes, *report.notes]
+    return [*(report.leaderboard.notes if report.leaderboard else ()), *report.notes]
 
 
 def _body(
@@ -259,82 +253,6 @@ def _body(
     """What is folded away at first, drawn and packed; the picture of an analysis's first table stands open above it."""
     said = {"question": question, "shows": shows, "cannot": cannot, "notes": notes, "facts": facts}
     return chunks.chunk(f"body-{name}", render("body", name=name, tables=tables, **said))
-
-
-def _about(study: ScoreTable, drills: Drills, stops: Sequence[tour.Stop], metrics: Sequence[str]) -> dict[str, Any]:
-    """What the script must know: names, wordings, and what every drill stands for."""
-    cards, codebook = [REGISTRY[metric_id] for metric_id in metrics], default_codebook()
-    wordings = {question: entry.observer_text for question, entry in codebook.binary.items()}
-    return {
-        "groups": [{"label": group.label, "mode": group.mode} for group in study.groups],
-        "primary": primary_mode(study),
-        "talks": [
-            {
-                "id": conversation,
-                "name": _name(study, row),
-                "topics": truth["topics"] if (truth := study.ground_truth.get(conversation)) else [],
-                "participant": (truth and truth["participant_id"]) or "",
-                "turns": turns,
-            }
-            for row, (conversation, turns) in enumerate(zip(study.ids, _turn_numbers(study), strict=True))
-        ],
-        "facets": facets(study),
-        "questions": [{"id": question, "om": wordings.get(question, question)} for question in study.questions],
-        "pairwise": {key: text or key for key, text in codebook.pairwise.items()},
-        "metrics": {
-            card.id: {
-                "label": card.label,
-                "meaning": card.meaning.replace("`", ""),
-                "level": card.level,
-                "better": card.higher_is_better,
-                "best": None if card.higher_is_better is None else card.high if card.higher_is_better else card.low,
-                "digits": 1 if card.unit == "points" else 3,
-            }
-            for card in cards
-        },
-        "drills": drills.for_page(),
-        "tour": [
-            {"row": s.row, "turn": s.turn, "why": s.why, "items": [[i.question, i.block] for i in s.items]}
-            for s in stops
-        ],
-    }
-
-
-def _turn_numbers(study: ScoreTable) -> list[list[int]]:
-    """The numbers of the turns of each conversation."""
-    numbers: list[list[int]] = [[] for _ in study.ids]
-    for turn in study.turns:
-        numbers[turn.conversation].append(turn.number)
-    return numbers
-
-
-def _name(study: ScoreTable, row: int) -> str:
-    """What people call a conversation: the name of its file without ending, else its id."""
-    truth = study.ground_truth.get(study.ids[row])
-    return (truth["source_file"].removesuffix(".json") if truth else "") or study.ids[row]
-
-
-def _talks(study: ScoreTable, settings: Settings) -> list[dict[str, Any]]:
-    """A line for each conversation: its name, what it is about, and the models' mean Composite."""
-    models = study.models(baselines=settings.baselines)
-    primary = [group for group in models.groups if group.mode == primary_mode(study)]
-    values = models.with_groups(primary).values("composite")
-    lines = []
-    for row, (conversation, turns) in enumerate(zip(study.ids, _turn_numbers(study), strict=True)):
-        truth = study.ground_truth.get(conversation)
-        known = values[row][~np.isnan(values[row])]
-        ends = (known.mean(), known.min(), known.max()) if known.size else (None, None, None)
-        lines.append(
-            {
-                "row": row,
-                "name": _name(study, row),
-                "topics": ", ".join(truth["topics"]) if truth else "",
-                "participant": (truth["participant_id"] if truth else None) or UNDEFINED,
-                "turns": len(turns),
-                **{name: number(value, 1) for name, value in zip(("mean", "low", "high"), ends, strict=True)},
-            }
-        )
-    return lines
 
 
 @cache
