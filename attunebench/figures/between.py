@@ -36,7 +36,7 @@ from attunebench.analyses.table import (
 )
 from attunebench.analyses.verdicts import judges_text, listed, sample_text
 from attunebench.figures.sheets import HeatMap, Panel, Sheet, n_text
-from attunebench.figures.source import Source, cells, charted, has, percent, unit_words
+from attunebench.figures.source import Source, cells, charted, has, percent, signed, unit_words
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores.table import ScoreTable
 from attunebench.text import number
@@ -161,7 +161,7 @@ def mode_differences(source: Source) -> Iterator[HeatMap]:
         ends = max(map(abs, drawn.span(intervals=False)))
         yield HeatMap(
             replace(drawn, axis=axis),
-            [[_signed(number_of(cell)) for cell in row.cells] for row in drawn.rows],
+            [[signed(number_of(cell)) for cell in row.cells] for row in drawn.rows],
             source.bold(drawn),
             (-ends, ends),
             diverging=True,
@@ -169,10 +169,6 @@ def mode_differences(source: Source) -> Iterator[HeatMap]:
             of=one.title,
             tables=[one],
         )
-
-
-def _signed(value: float | None, digits: int = 1) -> str:
-    return number(value, digits, sign=True).replace("-", "−")
 
 
 def _in_points(cell: Cell, of: Column) -> Cell:

@@ -18,7 +18,7 @@ from attunebench.analyses.sampling import Sampling, claimed
 from attunebench.analyses.table import Analysis, Cell, Missing, Plot, Table, plot
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores.table import ScoreTable
-from attunebench.text import printable
+from attunebench.text import number, printable
 
 Width = Literal["single", "double"]
 INCHES: dict[Width, float] = {"single": 89 / 25.4, "double": 183 / 25.4}
@@ -168,3 +168,8 @@ def unit_words(metric_id: str) -> str:
 def percent(value: float | None, undefined: str = "–") -> str:
     """ "43"; `undefined` for None."""
     return undefined if value is None else f"{100 * value:.0f}"
+
+
+def signed(value: float | None) -> str:
+    """ "+4.3" or "−4.3"."""
+    return number(value, 1, sign=True).replace("-", "−")

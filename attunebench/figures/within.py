@@ -14,9 +14,8 @@ from attunebench.analyses.verdicts import with_interval
 from attunebench.constants import BRANCHES
 from attunebench.figures.between import metric_panel
 from attunebench.figures.sheets import HeatMap, Panel, Sheet, n_text
-from attunebench.figures.source import Source, cells, charted, has, percent, unit_words
+from attunebench.figures.source import Source, cells, charted, has, percent, signed, unit_words
 from attunebench.metrics.registry import REGISTRY
-from attunebench.text import number
 
 _BLOCKS = {"binary_om": "what the reply did (Binary OM)", "binary_hp": "what the person wanted (Binary HP)"}
 _SPENT = (
@@ -95,8 +94,7 @@ def perspective_gap(source: Source) -> Iterator[Sheet]:
 
 def _gap(cell: Cell, significant: bool) -> str:
     value, low, high = (
-        number(None if end is None else 100 * float(end), 1, sign=True).replace("-", "−")
-        for end in (number_of(cell), cell.low, cell.high)
+        signed(None if end is None else 100 * float(end)) for end in (number_of(cell), cell.low, cell.high)
     )
     interval = "" if cell.low is None or cell.high is None else f" [{low}, {high}]"
     return f"{value}{interval}{' ★' if significant else ''}"

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from attunebench.analyses.table import Cell, Drill, number_of
+from attunebench.analyses.table import Cell, Column, Drill, number_of
 from attunebench.comparison import Ranking
+from attunebench.reports.analyses.words import words_of
 from attunebench.reports.html.charts import Axis, Mark, axis_over
 from attunebench.reports.model import Group
 from attunebench.reports.model import Row as Metric
@@ -167,6 +168,6 @@ def _ends(cells: Iterable[Cell]) -> Iterable[float]:
 
 
 def _words(cell: Cell, digits: int) -> tuple[str, str]:
-    bounded = cell.low is not None and cell.high is not None
-    interval = f"[{number(cell.low, digits)}, {number(cell.high, digits)}]" if bounded else ""
-    return number(number_of(cell), digits), interval
+    """The value and its interval."""
+    said = words_of(cell, Column("", "", digits=digits), cell.n)
+    return said.value, said.interval
