@@ -252,7 +252,7 @@ def _subgroups(study: ScoreTable, settings: Settings) -> Table:
     topics: dict[str, list[str]] = {}
     for fact in filter(None, study.truths()):
         for members, names in ((diagnoses, fact["diagnosis_groups"]), (topics, fact["topics"])):
-            for name in names:
+            for name in {*names}:
                 members.setdefault(name, []).append(fact["conversationId"])
     chosen = {f"diagnosis: {name}": ids for name, ids in diagnoses.items() if len(ids) > 1}
     chosen |= {f"topic: {name}": ids for name, ids in sorted(topics.items()) if len(ids) >= settings.small}

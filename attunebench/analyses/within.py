@@ -26,8 +26,6 @@ NO_LABELS = "These scores are from an older version and contain no labels or ans
 THIRDS = ("early", "middle", "late")
 By = Literal["question", "category"]
 PLURALS: dict[By, str] = {"question": "questions", "category": "categories"}
-MOST_TURNS = 60
-"""A drill names no more turns than this: enough to look at, and a report stays small."""
 
 
 @dataclass(frozen=True)
@@ -283,9 +281,8 @@ def is_small(study: ScoreTable, column: Floats, chosen: Mask, settings: Settings
 
 
 def turns_of(study: ScoreTable, rows: Iterable[int]) -> tuple[tuple[str, int], ...]:
-    """(conversation id, turn number) of rows of the study's turns, for a drill; the first ones where there are many."""
-    listed = list(rows)[:MOST_TURNS]
-    return tuple((study.ids[study.turns[row].conversation], study.turns[row].number) for row in listed)
+    """(conversation id, turn number) of rows of the study's turns, for a drill."""
+    return tuple((study.ids[study.turns[row].conversation], study.turns[row].number) for row in rows)
 
 
 def wording(question: str) -> str:

@@ -51,8 +51,8 @@ def topics(source: Source) -> Iterator[HeatMap]:
     """Each model's Composite by topic, with n; small ones in brackets, and bold where the rest differs."""
     study, members = source.models(), dict[str, list[str]]()
     for fact in filter(None, study.truths()):
-        for topic in fact["topics"]:
-            members.setdefault(topic.strip().lower(), []).append(fact["conversationId"])
+        for topic in {topic.strip().lower() for topic in fact["topics"]}:
+            members.setdefault(topic, []).append(fact["conversationId"])
     if not members:
         raise Missing("These scores contain no topics.")
     largest = sorted(members, key=lambda topic: (-len(members[topic]), topic))[:_MOST_ROWS]

@@ -20,7 +20,7 @@ from attunebench.analyses import Settings, Subject, analyse
 from attunebench.analyses.palette import palette
 from attunebench.cli.main import app
 from attunebench.errors import DataError, UsageError
-from attunebench.figures import between, within
+from attunebench.figures import between, people, within
 from attunebench.figures.drawing import drawing
 from attunebench.figures.sheets import HeatMap
 from attunebench.figures.source import Source, short_names
@@ -268,6 +268,14 @@ def test_modes_are_compared_over_the_conversations_that_a_model_has_in_all_of_th
     (sheet,) = between.mode_composites(Source(score_table([raw]), SETTINGS, LOOK))
     cells = {row.label: [cell.n for cell in row.cells] for row in sheet.panels[0].plot.rows}
     assert {"a": [3, 3], "b": [4, 4]} == cells
+
+
+def test_a_conversation_counts_once_in_a_topic_that_it_names_twice() -> None:
+    raw = planted_scores({"a": Skill(), "b": Skill()}, Plan(conversations=4), resamples=100)
+    for fact in raw["ground_truth"]:
+        fact["topics"] = ["Work", "work "]
+    (heat,) = people.topics(Source(score_table([raw]), SETTINGS, LOOK))
+    assert [("work", 4)] == [(row.label, row.cells[0].value) for row in heat.plot.rows]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ class Drills:
         self._questions = frozenset(study.questions)
         self._places: dict[Drill, int] = {}
         self._ids = study.ids
-        self._sets: dict[tuple[Any, ...], tuple[int, str]] = {}
+        self._sets: dict[tuple[str, tuple[Any, ...]], int] = {}
         self._listed: list[dict[str, Any]] = []
         self.metrics: set[str] = set()
 
@@ -46,12 +46,12 @@ class Drills:
         `sets`: [id, in words, members …]; members are rows of conversations for c, [row, turn, turn …] for t. The id
         is the hash of what is in it, so that links to it stay the same.
         """
-        sets = [[self._digest(members), about, *members] for members, (_, about) in self._sets.items()]
+        sets = [[self._digest(about, members), about, *members] for about, members in self._sets]
         return {"list": self._listed, "sets": sets}
 
-    def _digest(self, members: Iterable[Any]) -> str:
+    def _digest(self, about: str, members: Iterable[Any]) -> str:
         named = [[self._ids[m[0]], *m[1:]] if isinstance(m, tuple) else self._ids[m] for m in members]
-        return hashlib.sha256(json.dumps(named).encode()).hexdigest()[:10]
+        return hashlib.sha256(json.dumps([about, named]).encode()).hexdigest()[:10]
 
     def _entry(self, drill: Drill, about: str) -> dict[str, Any]:
         entry: dict[str, Any] = {}
@@ -73,4 +73,4 @@ class Drills:
         return entry
 
     def _set(self, members: Iterable[Any], about: str) -> int:
-        return self._sets.setdefault(tuple(members), (len(self._sets), about))[0]
+        return self._sets.setdefault((about, tuple(members)), len(self._sets))

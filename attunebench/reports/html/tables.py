@@ -64,8 +64,10 @@ def shown_table(
             words = words_of(cell, column, n)
             # A word is sorted by itself, and undefined goes last.
             sort = f"{cell.value:.6g}" if isinstance(cell.value, (int, float)) else ""
-            about = " · ".join([table.title, *(key.value for key in cells[:keys])])
-            beside, drill = ", ".join(words.beside), drills.place(cell.drill, about)
+            # The list names its model itself; which of several lists of turns it is, the column says.
+            about = [table.title, *(key.value for key in cells[:keys] if key.value not in looks)]
+            about += [column.label] if cell.drill and cell.drill.turns is not None else []
+            beside, drill = ", ".join(words.beside), drills.place(cell.drill, " · ".join(about))
             cells.append(ShownCell(words.value, words.interval, beside, sort, drill, place < keys))
         rows.append(cells)
     caption, shared = footnotes.split(table.caption)

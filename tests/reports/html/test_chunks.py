@@ -9,6 +9,7 @@ import pytest
 from html_study import Texts, chunk, small_scores
 
 from attunebench.analyses.table import Drill
+from attunebench.analyses.within import turns_of
 from attunebench.reports.html import chunks
 from attunebench.reports.html.drills import Drills
 from attunebench.reports.html.facets import facets
@@ -94,6 +95,16 @@ def test_a_list_has_the_same_id_whatever_stands_before_it(study: ScoreTable) -> 
     for drills in (alone, after):
         drills.place(wanted, "the first four")
     assert alone.for_page()["sets"][0] == after.for_page()["sets"][1]
+
+
+def test_a_list_has_all_turns_behind_its_number_and_its_own_words(study: ScoreTable) -> None:
+    turns, drills = turns_of(study, range(len(study.turns))), Drills(study)
+    for metric_id in ("binary_om_accuracy", "pairwise_accuracy"):
+        drills.place(Drill(metric=metric_id, turns=turns), metric_id)
+    lists = drills.for_page()["sets"]
+    assert ["binary_om_accuracy", "pairwise_accuracy"] == [words for _, words, *_ in lists]
+    assert 2 == len({id for id, *_ in lists})
+    assert {len(study.turns)} == {sum(len(numbers) for _, *numbers in members) for _, _, *members in lists}
 
 
 def test_groups_have_the_names_of_where_and_their_conversations(study: ScoreTable) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from attunebench.analyses.palette import palette
 from attunebench.reports.build import build_report
 from attunebench.reports.html.footnotes import Footnotes
 from attunebench.reports.html.overview import Board, boards
-from attunebench.scores import Scores
+from attunebench.reports.html.page import _environment
+from attunebench.scores import BASE_RATE, Scores
 from attunebench.scores.loading import score_table
 
 
@@ -67,6 +69,18 @@ def test_what_lies_far_from_the_models_is_marked_at_the_edge_and_presses_nothing
     assert (100.0, "off") == (oracle.at, oracle.shape)
     assert own is not None
     assert (own.high or 0) - (own.low or 0) > 10
+
+
+def test_a_reference_beyond_the_axis_is_named_on_its_own_side(html_scores: Scores) -> None:
+    scores = json.loads(json.dumps(html_scores))
+    means = next(one["metrics"] for one in scores["references"] if one["id"] == BASE_RATE)
+    means["composite"]["mean"], means["emotion_tracking"]["mean"] = -500.0, 9.0
+    drawn = board(scores).forest
+    template = _environment().get_template("forest.html")
+    text = "".join(str(template.module.panel(drawn, panel, True)) for panel in drawn.panels)  # type: ignore[attr-defined]
+    assert [("start", "← base rate -500.0"), ("end", "base rate 9.000 →")] == re.findall(
+        'class="far ([a-z]+)[^>]* data-v="(.*?)"', text
+    )
 
 
 def test_a_note_has_one_number_wherever_it_is_said() -> None:
