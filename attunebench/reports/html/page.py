@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -77,10 +78,15 @@ _HEAD = re.compile(r"[:;] |[.] ")
 _BACKTICKS = re.compile("`([^`]*)`")
 _VERDICT = 24
 """Words of a verdict."""
-_DRAWN, _FEWEST_DRAWN, _LABELS = 12, 5, 24
+_DRAWN, _FEWEST_DRAWN, _LABELS = 12, 5, 20
 """Rows of a picture that stands open in the page at most and at least, and words of their labels."""
-_PANELS, _COLUMNS = 2, 9
-"""A picture of more panels, or a heat map of more columns, fills both columns of the page."""
+_FEWEST_SHADED, _SHADED = 4, 72
+"""Rows of an open heat map at least, and words of its labels and cells."""
+_SHORT = 34
+"""Characters of a label of a heat map, which the table has whole."""
+_PANELS, _FEW_COLUMNS, _COLUMNS = 2, 6, 9
+"""A picture of more panels, or a heat map of more columns, fills both columns of the page; a heat map with more than a
+few stands beside its verdict."""
 _REACH = 5.0
 """Half the width of a symbol in pixels."""
 _RESERVE = 64_000
@@ -112,7 +118,8 @@ def render_html(
     stops = tour.tour(in_mode(study, primary_mode(study), settings))
     found = [analyse(name, Subject(study, settings)) for name in analyses]
     footnotes = Footnotes(table.caption for analysis in found for table in analysis.tables)
-    show = partial(shown_table, drills=drills, looks=names, footnotes=footnotes)
+    oracles = [group.label for group in study.groups if group.kind == "oracle"]
+    show = partial(shown_table, drills=drills, looks=names, footnotes=footnotes, oracles=oracles)
     boards = list(overview.boards(report, study, settings, looks))
     made, bodies = _analyses(found, footnotes, show)
     profiled = list(profiles.profiles(study, report, settings))
@@ -213,9 +220,12 @@ def _brief(lead: ShownTable | None) -> Picture | None:
     drawn = lead.picture if lead else None
     if drawn is None or drawn.kind not in ("rows", "heat"):
         return drawn
-    labels = [row.label for row, _ in drawn.heat.rows] if drawn.heat else [row.label for row in drawn.rows]
-    words = list(accumulate(len(label.split()) for label in labels))
-    kept = max(_FEWEST_DRAWN, min(_DRAWN, sum(count <= _LABELS for count in words)))
+    fewest, most = (_FEWEST_SHADED, _SHADED) if drawn.heat else (_FEWEST_DRAWN, _LABELS)
+    if drawn.heat:
+        labels = [" ".join((row.label[:_SHORT], *(cell.text for cell in cells))) for row, cells in drawn.heat.rows]
+    else:
+        labels = [row.label for row in drawn.rows]
+    kept = max(fewest, min(_DRAWN, sum(count <= most for count in accumulate(len(one.split()) for one in labels))))
     marks = {row.mark for row in drawn.rows}  # one that all rows have tells nothing
     cut = [row._replace(values=(), mark=row.mark if len(marks) > 1 else "") for row in drawn.rows[:kept]]
     brief = drawn._replace(rows=cut)
@@ -241,11 +251,12 @@ def _in_columns(members: Sequence[Shown]) -> list[Shown]:
     for one in members:
         drawn = one.picture
         panels = max((len(panels) for panels in drawn.abreast), default=0) if drawn else 0
-        wide = panels > _PANELS or (drawn is not None and drawn.heat is not None and len(drawn.heat.columns) > _COLUMNS)
-        if wide and left:
+        columns = len(drawn.heat.columns) if drawn and drawn.heat else 0
+        width = "wide" if panels > _PANELS or columns > _COLUMNS else "alone" if columns > _FEW_COLUMNS else ""
+        if width and left:
             placed[-1] = placed[-1]._replace(width="alone")
-        placed.append(one._replace(width="wide" if wide else ""))
-        left = not wide and not left
+        placed.append(one._replace(width=width))
+        left = not width and not left
     return [*placed[:-1], placed[-1]._replace(width="alone")] if left else placed
 
 
@@ -392,5 +403,6 @@ def _environment() -> Environment:
     )
     environment.filters["thousands"] = lambda number: f"{number:,}"
     environment.filters["code"] = _code
+    environment.filters["short"] = lambda label: textwrap.shorten(label, _SHORT, placeholder=" …")
     environment.filters["head"] = lambda warning: _HEAD.split(warning)[0].rstrip(".")
     return environment
