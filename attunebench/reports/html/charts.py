@@ -13,7 +13,7 @@ from functools import partial
 from itertools import chain
 
 from attunebench.analyses.table import Cell, Column, Drill, Plot, PlotRow, Scale, Table, number_of, plot
-from attunebench.reports.analyses.words import SMALL_LEGEND, SMALL_MARK, value_text
+from attunebench.reports.analyses.words import SMALL_MARK, value_text
 from attunebench.reports.html.labels import beside_points, spread
 from attunebench.reports.html.picture import Axis as Axis
 from attunebench.reports.html.picture import End, Heat, HeatCell, Key, Line, Panel, Picture, Row, Strip
@@ -342,7 +342,10 @@ def _heat(drawn: Plot, looks: Looks, drill: Callable[[Drill | None], int | None]
             key = ["lowest of its column", "highest"]
     both = any(scale.middle is not None for _, scale in shaded)
     few = any(cell.small for row in drawn.rows for cell in row.cells)
-    remarks = [*(["orange: below 0"] if several and both else []), *([SMALL_LEGEND.rstrip(".")] if few else [])]
+    remarks = [
+        *(["orange: below 0"] if several and both else []),
+        *([f"{SMALL_MARK} too few conversations"] if few else []),
+    ]
     return Picture("heat", x_label=drawn.axis, heat=Heat(columns, rows, key, both and not several, remarks))
 
 

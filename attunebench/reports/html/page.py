@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -78,10 +77,10 @@ _HEAD = re.compile(r"[:;] |[.] ")
 _BACKTICKS = re.compile("`([^`]*)`")
 _VERDICT = 24
 """Words of a verdict."""
-_DRAWN, _FEWEST_DRAWN, _LABELS = 12, 5, 20
+_DRAWN, _FEWEST_DRAWN, _LABELS = 12, 5, 16
 """Rows of a picture that stands open in the page at most and at least, and words of their labels."""
 _FEWEST_SHADED, _SHADED = 4, 72
-"""Rows of an open heat map at least, and words of its labels and cells."""
+"""Rows of an open heat map at least, and its cells at most."""
 _SHORT = 34
 """Characters of a label of a heat map, which the table has whole."""
 _PANELS, _FEW_COLUMNS, _COLUMNS = 2, 6, 9
@@ -220,12 +219,12 @@ def _brief(lead: ShownTable | None) -> Picture | None:
     drawn = lead.picture if lead else None
     if drawn is None or drawn.kind not in ("rows", "heat"):
         return drawn
-    fewest, most = (_FEWEST_SHADED, _SHADED) if drawn.heat else (_FEWEST_DRAWN, _LABELS)
+    labels = [row.label for row, _ in drawn.heat.rows] if drawn.heat else [row.label for row in drawn.rows]
+    words = accumulate(len(label[:_SHORT].split()) for label in labels)
+    kept = max(_FEWEST_SHADED if drawn.heat else _FEWEST_DRAWN, min(_DRAWN, sum(count <= _LABELS for count in words)))
     if drawn.heat:
-        labels = [" ".join((row.label[:_SHORT], *(cell.text for cell in cells))) for row, cells in drawn.heat.rows]
-    else:
-        labels = [row.label for row in drawn.rows]
-    kept = max(fewest, min(_DRAWN, sum(count <= most for count in accumulate(len(one.split()) for one in labels))))
+        cells = (len(cells) for _, cells in drawn.heat.rows)
+        kept = min(kept, max(_FEWEST_SHADED, sum(count <= _SHADED for count in accumulate(cells))))
     marks = {row.mark for row in drawn.rows}  # one that all rows have tells nothing
     cut = [row._replace(values=(), mark=row.mark if len(marks) > 1 else "") for row in drawn.rows[:kept]]
     brief = drawn._replace(rows=cut)
@@ -403,6 +402,6 @@ def _environment() -> Environment:
     )
     environment.filters["thousands"] = lambda number: f"{number:,}"
     environment.filters["code"] = _code
-    environment.filters["short"] = lambda label: textwrap.shorten(label, _SHORT, placeholder=" …")
+    environment.filters["short"] = lambda label: label if len(label) <= _SHORT else f"{label[:_SHORT].rstrip()}…"
     environment.filters["head"] = lambda warning: _HEAD.split(warning)[0].rstrip(".")
     return environment
