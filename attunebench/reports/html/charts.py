@@ -7,12 +7,13 @@ all models are dashed grey. The template draws it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 
 from attunebench.analyses.table import Cell, Column, Drill, Plot, PlotRow, Scale, Table, number_of, plot
-from attunebench.reports.analyses.words import SMALL_LEGEND, SMALL_MARK, value_text
+from attunebench.reports.analyses.words import SMALL_MARK, value_text
 from attunebench.reports.html.labels import beside_points, spread
 from attunebench.reports.html.picture import Axis as Axis
 from attunebench.reports.html.picture import End, Heat, HeatCell, Key, Line, Panel, Picture, Row, Strip
@@ -29,8 +30,10 @@ _NAMED = 2
 """Panels beyond so many have the names of their references in the first alone, if all have the same."""
 _ABREAST = 4
 """Panels that stand side by side."""
-_WIDTH, _LETTER = 320.0, 6.4
+_WIDTH, _LETTER = 260.0, 6.4
 """Pixels of the panels of a picture together in a column of the page, and of a letter of small type."""
+_APART = 4.0
+"""Percent of the width between names in one line."""
 _LIKE = 10.0
 _BRIEF = 2
 _DEEPEST = 100
@@ -47,10 +50,16 @@ Looks = Mapping[str, str]
 """Label of a model → the name of its looks."""
 
 
-def picture(table: Table, looks: Looks, drill: Callable[[Drill | None], int | None] = lambda _: None) -> Picture | None:
+def picture(
+    table: Table,
+    looks: Looks,
+    drill: Callable[[Drill | None], int | None] = lambda _: None,
+    oracles: Collection[str] = (),
+) -> Picture | None:
     """The picture of a table, or None without a chart or without anything to draw.
 
-    `drill`: the place of what is behind a cell in the page's list.
+    `drill`: the place of what is behind a cell in the page's list. `oracles`: labels of groups that answer from the
+    labels: rows of intervals have them last and off the axis, which is of the models.
     """
     if table.chart is None:
         return None
@@ -59,10 +68,16 @@ def picture(table: Table, looks: Looks, drill: Callable[[Drill | None], int | No
     known = [place for place, row in enumerate(whole.rows) if _defined(row) >= needed]
     if not known or not whole.columns:
         return None
+    if whole.kind == "scatter" and 1 == len({number_of(whole.rows[place].cells[0]) for place in known}) < len(known):
+        return None  # all at one place across, such as models that cost nothing
     shown = known[:_MOST_ROWS]
     left = whole.more + len(known) - len(shown)
+    ceiling = [place for place in shown if whole.kind == "intervals" and whole.rows[place].name in oracles]
+    shown = [*(place for place in shown if place not in ceiling), *ceiling]
     whole = replace(_only(whole, shown), panels=tuple(_only(one, shown) for one in whole.panels))
-    draw = {"lines": _lines, "scatter": _scatter, "heatmap": _heat, "matrix": _heat}.get(whole.kind, _rows)
+    draw = {"lines": _lines, "scatter": _scatter, "heatmap": _heat, "matrix": _heat}.get(
+        whole.kind, partial(_rows, apart=len(ceiling))
+    )
     return draw(whole, looks, drill)._replace(title=whole.title, more=left)
 
 
@@ -97,10 +112,11 @@ def _look(row: PlotRow, looks: Looks) -> str:
 # Rows of intervals, bars, boxes and dumbbells
 
 
-def _rows(whole: Plot, looks: Looks, drill: Callable[[Drill | None], int | None]) -> Picture:
-    """A line for each row, in one panel or in several side by side."""
+def _rows(whole: Plot, looks: Looks, drill: Callable[[Drill | None], int | None], apart: int) -> Picture:
+    """A line for each row, in one panel or in several side by side; the last `apart` of them are not compared."""
     plots = whole.panels or (whole,)
-    panels = _panels(whole, plots, looks)
+    compared = range(len(whole.rows) - apart) or range(len(whole.rows))
+    panels = _panels(whole, [_only(one, compared) for one in plots], looks)
     axes = [one.axis for one in panels]
     bands = dict.fromkeys(row.band for row in whole.rows)
     shaded = {band for place, band in enumerate(bands) if place % 2 == 0} if len(bands) > 1 else set()
@@ -113,7 +129,7 @@ def _rows(whole: Plot, looks: Looks, drill: Callable[[Drill | None], int | None]
         ]
         few = () if whole.panels or len(row.cells) > 2 else zip(row.cells, whole.columns, strict=True)
         values = [(_short(cell, column), drill(cell.drill)) for cell, column in few]
-        rows.append(Row(row.label, look, strips, values, row.mark, row.role, row.band in shaded))
+        rows.append(Row(row.label, look, strips, values, row.mark, row.role, row.band in shaded, place not in compared))
     numbered = list(enumerate(panels))
     width = math.ceil(len(panels) / math.ceil(len(panels) / _ABREAST))
     abreast = [numbered[start : start + width] for start in range(0, len(panels), width)]
@@ -175,8 +191,12 @@ def _strip(one: Plot, row: PlotRow, axis: Axis, look: str) -> Strip:
         if (value := number_of(cell)) is not None:
             low, high = (None if end is None else axis.at(end) for end in (cell.low, cell.high))
             shape, hollow = ("", cell.small) if single else _outline(one, order)
-            title = f"{column.label} {_short(cell, column)}"
-            marks.append(Mark(axis.at(value), low, high, look, hollow, title=title, shape=shape))
+            mark = Mark(
+                axis.at(value), low, high, look, hollow, title=f"{column.label} {_short(cell, column)}", shape=shape
+            )
+            if not axis.low <= value <= axis.high:  # an oracle's
+                mark = mark._replace(at=min(100.0, max(0.0, mark.at)), low=None, high=None, hollow=False, shape="off")
+            marks.append(mark)
     joined = [mark.at for mark in marks] + ([axis.at(0.0)] if one.kind == "bars" else [])
     bar = (min(joined), max(joined)) if one.kind in ("bars", "dumbbells") and len(joined) > 1 else None
     if one.kind == "dumbbells":  # their intervals would hide each other
@@ -201,7 +221,7 @@ def _keys(whole: Plot, first: Plot) -> list[Key]:
     small = [cell.small for row in whole.rows for cell in row.cells if number_of(cell) is not None]
     if not any(small):
         return []
-    few = Key("", "own", True, "too few conversations for a claim")
+    few = Key("", "own", True, "too few conversations")
     return [few] if all(small) else [Key("", "own", False, "enough conversations"), few]
 
 
@@ -213,7 +233,7 @@ def _labelled(places: Mapping[str, float], panels: int) -> list[Line]:
         half = min(50.0, 100 * _LETTER * len(name) / 2 / (_WIDTH / panels))
         align = "start" if at < half else "end" if at > 100 - half else "middle"
         middle = min(max(at, half), 100 - half)
-        taken = {line.level for line, (_, end) in zip(lines, ends, strict=True) if end > middle - half}
+        taken = {line.level for line, (_, end) in zip(lines, ends, strict=True) if end + _APART > middle - half}
         lines.append(Line(at, name, align, min(set(range(len(lines) + 1)) - taken)))
         ends.append((middle - half, middle + half))
     return lines
@@ -331,7 +351,10 @@ def _heat(drawn: Plot, looks: Looks, drill: Callable[[Drill | None], int | None]
             key = ["lowest of its column", "highest"]
     both = any(scale.middle is not None for _, scale in shaded)
     few = any(cell.small for row in drawn.rows for cell in row.cells)
-    remarks = [*(["orange: below 0"] if several and both else []), *([SMALL_LEGEND.rstrip(".")] if few else [])]
+    remarks = [
+        *(["orange: below 0"] if several and both else []),
+        *([f"{SMALL_MARK} too few conversations"] if few else []),
+    ]
     return Picture("heat", x_label=drawn.axis, heat=Heat(columns, rows, key, both and not several, remarks))
 
 

@@ -17,6 +17,8 @@ _HERE = "attunebench.reports.html"
 _HEAD = re.compile(r"[:;] |[.] ")
 """What ends the head of a warning."""
 _BACKTICKS = re.compile("`([^`]*)`")
+SHORT = 34
+"""Characters of a label of a heat map, which the table has whole."""
 
 
 def render(template: str, **context: Any) -> str:
@@ -44,6 +46,7 @@ def environment() -> Environment:
     )
     environment.filters["thousands"] = lambda number: f"{number:,}"
     environment.filters["code"] = _code
+    environment.filters["short"] = lambda label: label if len(label) <= SHORT else f"{label[:SHORT].rstrip()}…"
     environment.filters["head"] = lambda warning: _HEAD.split(warning)[0].rstrip(".")
     return environment
 

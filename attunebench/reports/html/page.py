@@ -22,7 +22,7 @@ from attunebench.metrics.registry import REGISTRY
 from attunebench.reports.build import build_report
 from attunebench.reports.html import about, chunks, overview, profiles, tour
 from attunebench.reports.html.drills import Drills
-from attunebench.reports.html.environment import asset, render
+from attunebench.reports.html.environment import SHORT, asset, render
 from attunebench.reports.html.footnotes import Footnotes
 from attunebench.reports.html.looks import looks_of
 from attunebench.reports.html.picture import Picture
@@ -63,10 +63,13 @@ _SCRIPTS = (
 )
 _VERDICT = 24
 """Words of a verdict."""
-_DRAWN, _FEWEST_DRAWN, _LABELS = 12, 5, 24
+_DRAWN, _FEWEST_DRAWN, _LABELS = 12, 5, 16
 """Rows of a picture that stands open in the page at most and at least, and words of their labels."""
-_PANELS, _COLUMNS = 2, 9
-"""A picture of more panels, or a heat map of more columns, fills both columns of the page."""
+_FEWEST_SHADED, _SHADED = 4, 72
+"""Rows of an open heat map at least, and its cells at most."""
+_PANELS, _FEW_COLUMNS, _COLUMNS = 2, 6, 9
+"""A picture of more panels, or a heat map of more columns, fills both columns of the page; a heat map with more than a
+few stands beside its verdict."""
 _RESERVE = 64_000
 """Kept free for what is said about the chunks themselves."""
 
@@ -94,7 +97,8 @@ def render_html(
     stops = tour.tour(in_mode(study, primary_mode(study), settings))
     found = [analyse(name, Subject(study, settings)) for name in analyses]
     footnotes = Footnotes(table.caption for analysis in found for table in analysis.tables)
-    show = partial(shown_table, drills=drills, looks=looks.of_label, footnotes=footnotes)
+    oracles = [group.label for group in study.groups if group.kind == "oracle"]
+    show = partial(shown_table, drills=drills, looks=looks.of_label, footnotes=footnotes, oracles=oracles)
     boards = list(overview.boards(report, study, settings, looks.of_key))
     made, bodies = _analyses(found, footnotes, show)
     profiled = list(profiles.profiles(study, report, settings))
@@ -195,8 +199,11 @@ def _brief(lead: ShownTable | None) -> Picture | None:
     if drawn is None or drawn.kind not in ("rows", "heat"):
         return drawn
     labels = [row.label for row, _ in drawn.heat.rows] if drawn.heat else [row.label for row in drawn.rows]
-    words = list(accumulate(len(label.split()) for label in labels))
-    kept = max(_FEWEST_DRAWN, min(_DRAWN, sum(count <= _LABELS for count in words)))
+    words = accumulate(len(label[:SHORT].split()) for label in labels)
+    kept = max(_FEWEST_SHADED if drawn.heat else _FEWEST_DRAWN, min(_DRAWN, sum(count <= _LABELS for count in words)))
+    if drawn.heat:
+        cells = (len(cells) for _, cells in drawn.heat.rows)
+        kept = min(kept, max(_FEWEST_SHADED, sum(count <= _SHADED for count in accumulate(cells))))
     marks = {row.mark for row in drawn.rows}  # one that all rows have tells nothing
     cut = [row._replace(values=(), mark=row.mark if len(marks) > 1 else "") for row in drawn.rows[:kept]]
     brief = drawn._replace(rows=cut)
@@ -222,11 +229,12 @@ def _in_columns(members: Sequence[Shown]) -> list[Shown]:
     for one in members:
         drawn = one.picture
         panels = max((len(panels) for panels in drawn.abreast), default=0) if drawn else 0
-        wide = panels > _PANELS or (drawn is not None and drawn.heat is not None and len(drawn.heat.columns) > _COLUMNS)
-        if wide and left:
+        columns = len(drawn.heat.columns) if drawn and drawn.heat else 0
+        width = "wide" if panels > _PANELS or columns > _COLUMNS else "alone" if columns > _FEW_COLUMNS else ""
+        if width and left:
             placed[-1] = placed[-1]._replace(width="alone")
-        placed.append(one._replace(width="wide" if wide else ""))
-        left = not wide and not left
+        placed.append(one._replace(width=width))
+        left = not width and not left
     return [*placed[:-1], placed[-1]._replace(width="alone")] if left else placed
 
 

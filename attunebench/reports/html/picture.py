@@ -48,7 +48,8 @@ class Strip(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A labelled line; `values` in words, with the place of what is behind each. `band`: it has a ground."""
+    """A labelled line; `values` in words, with the place of what is behind each. `band`: it has a ground.
+    `apart`: it is not compared with the others."""
 
     label: str
     look: str
@@ -57,6 +58,7 @@ class Row(NamedTuple):
     mark: str = ""
     role: Role | None = None
     band: bool = False
+    apart: bool = False
 
 
 class Line(NamedTuple):

@@ -5,7 +5,7 @@ Draws nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from attunebench.analyses.table import Table
@@ -54,9 +54,16 @@ class ShownTable(NamedTuple):
 
 
 def shown_table(
-    table: Table, drills: Drills, looks: Mapping[str, str], footnotes: Footnotes, prefix: str, sorted_by: str = ""
+    table: Table,
+    drills: Drills,
+    looks: Mapping[str, str],
+    footnotes: Footnotes,
+    prefix: str,
+    sorted_by: str = "",
+    oracles: Collection[str] = (),
 ) -> ShownTable:
-    """The table as the page shows it; its id begins with `prefix`. `looks`: label of a model → name of its looks."""
+    """The table as the page shows it; its id begins with `prefix`. `looks`: label of a model → name of its looks;
+    `oracles`: labels of groups that answer from the labels."""
     keys, rows = leading_keys(table), []
     for row in table.rows:
         n, cells = row_n(table, row), list[ShownCell]()
@@ -77,7 +84,7 @@ def shown_table(
         rows,
         caption,
         footnotes.numbers([*shared, *notes_of(table)]),
-        picture(table, looks, drills.place),
+        picture(table, looks, drills.place, oracles),
         _FEW if _words(rows[:_FIRST]) > _WORDY else _FIRST,
         sorted_by,
     )

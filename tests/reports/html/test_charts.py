@@ -150,3 +150,25 @@ def test_a_pictures_text_is_escaped_and_every_drawing_has_a_name() -> None:
     text = environment().from_string("{% import 'charts.html' as c %}{{ c.picture(p, 'T') }}").render(p=drawn)
     assert "<b>" not in text
     assert 'role="img" aria-label="T' in text
+
+
+def test_an_oracle_stands_last_and_off_the_axis_of_the_models() -> None:
+    drawn = picture(scores(Cell(99.0, 98.0, 100.0), Cell(50.0), Cell(40.0)), {}, oracles=["m0"])
+    assert drawn is not None
+    assert [("m1", False), ("m2", False), ("m0", True)] == [(row.label, row.apart) for row in drawn.rows]
+    [[(_, panel)]], mark = drawn.abreast, drawn.rows[-1].strips[0].marks[0]
+    assert panel.axis.high < 98.0
+    assert (100.0, None, "off") == (mark.at, mark.low, mark.shape)
+
+
+def test_points_that_all_stand_at_one_place_across_are_not_drawn() -> None:
+    made = table("t", "T", words("model", ["m", "n"]), column("cost", [0.0, 0.0]), column("score", [1.0, 2.0]))
+    assert picture(replace(made, chart=Chart("scatter", "model", ("cost", "score"))), {}) is None
+
+
+def test_values_of_heat_maps_and_names_of_references_are_text() -> None:
+    rendered = _environment().from_string("{% import 'charts.html' as c %}{{ c.picture(p, 'T') }}").render
+    heat = table("t", "T", words("model", ["m"]), column("low", [0.4]), column("high", [0.7]))
+    text = rendered(p=picture(replace(heat, chart=Chart("heatmap", "model", ("low", "high"))), {}))
+    assert ">0.40<" in text
+    assert ">near<" in rendered(p=picture(scores(Cell(50.0), Cell(40.0)), {}))

@@ -19,6 +19,12 @@ BROKEN_NAMES = """[...document.querySelectorAll('.f-name, .line .name bdi, #boar
 }).map((one) => one.textContent)"""
 """Names of one word on more than one line."""
 
+OTHER_COLOURS = """[...document.querySelectorAll('.legend .mark[class*=" k"]')].filter((one) => {
+    const own = document.querySelector(`#board .mark.${one.classList[1]}`);
+    return getComputedStyle(one).fill !== getComputedStyle(own).fill;
+}).length"""
+"""Keys that do not have the colour of their model."""
+
 
 @pytest.fixture(scope="module")
 def tab(chromium: Any, demo_file: Path) -> Iterator[Tab]:
@@ -48,6 +54,11 @@ def test_title_verdict_and_composite_are_on_the_first_screen(tab: Tab, width: in
 def test_no_name_breaks_within_a_word(tab: Tab, width: int, height: int) -> None:
     tab.resize(width, height)
     assert [] == tab.page.evaluate(BROKEN_NAMES)
+
+
+def test_keys_have_the_colours_of_their_models(tab: Tab) -> None:
+    assert 0 < tab.page.locator('.legend .mark[class*=" k"]').count()
+    assert 0 == tab.page.evaluate(OTHER_COLOURS)
 
 
 def test_unfolded_it_has_at_most_12000_words_and_nothing_is_off_screen(tab: Tab) -> None:
