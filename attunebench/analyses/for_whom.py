@@ -74,7 +74,7 @@ def analyse(subject: Subject) -> Analysis:
     reach = [text for one in contrasts for text in reach_text(one.least, view.settings, together=False)]
     return Analysis(
         tables=tuple(made for one in contrasts for made in (one.overall(), one.by_model())),
-        shows=" ".join(one.sentence() for one in contrasts),
+        shows=" ".join(dict.fromkeys(one.sentence() for one in contrasts)),
         warnings=tuple(dict.fromkeys(reach)),
         notes=(*scale, *within.coverage_text(next(iter(values.values())))),
     )
