@@ -153,9 +153,9 @@ def stopping(tally: Tally) -> str:
     under_way = max(0, stop.under_way - (tally.calls - stop.answered))
     seconds = max(0.0, stop.until - tally.clock())
     if not under_way:
-        return "Stopping: no further calls are sent."
+        return "Stopping: no new calls."
     are = "call in flight has" if under_way == 1 else "calls in flight have"
-    return f"Stopping: no further calls are sent; {under_way} {are} {seconds:.0f} s to finish. Ctrl-C again exits now."
+    return f"Stopping: no new calls; {under_way} {are} {seconds:.0f} s to finish. Ctrl-C again exits now."
 
 
 def reason(text: str) -> str:

@@ -114,7 +114,7 @@ def test_ctrl_c_says_at_once_what_happens_and_a_second_one_leaves(data: Path, tm
                     presses = 0
                     running.send_signal(signal.SIGINT)
     assert 130 == running.returncode
-    assert b"Stopping: no further calls are sent; 1 call in flight has" in shown
+    assert b"Stopping: no new calls; 1 call in flight has" in shown
     rows = Terminal(100).feed(shown.decode()).rows
     closing = next(number for number, row in enumerate(rows) if row.startswith("Interrupted: "))
     assert any(row.startswith("Resume with: attune-bench run") for row in rows[closing:])
