@@ -71,7 +71,7 @@ def test_a_number_leads_to_its_turns_their_labels_answers_and_the_raw_reply(tab:
     assert "The person felt:" in text
     assert "did (person)" in text
     dialog.locator("select").select_option(label="strong (verbose)")
-    dialog.get_by_text("strong (verbose) says:").wait_for()
+    dialog.get_by_text("strong (verbose) predicts:").wait_for()
     tab.page.keyboard.press("Escape")
     assert not dialog.is_visible()
     tab.page.goto(tab.page.url.partition("#")[0] + "#talks")
