@@ -1,7 +1,7 @@
-"""AttuneBench measures how well a language model reads and serves a real person's feelings over a conversation.
+"""AttuneBench measures how well language models recognise and respond to a real person's feelings in a conversation.
 
-The functions here do what the commands do and print nothing. They are loaded when they are first used, so that
-importing the package costs nothing. What they return shows itself in a notebook.
+The functions here do what the commands do, without printing. They are loaded on first use, so importing the package is
+fast. Their results render as tables and charts in a notebook.
 
     import attunebench
     from attunebench import ModelSettings, RunSettings

@@ -1,4 +1,4 @@
-"""The library's front door: what the commands do, as typed functions that print nothing."""
+"""The public functions of the package: what the commands do, without printing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from attunebench.protocol.plan import plan_calls as _plan_calls
 from attunebench.scorer import score_to_file
 from attunebench.study import analyze, compare, figure, load_scores, report, score
 
-# What asks models is imported where it is used: who only scores does without it.
+# Modules that call models are imported where they are used; scoring does not need them.
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
@@ -59,10 +59,11 @@ def plan_calls(
     judge_scale: JudgeScale = JUDGE_SCALE,
     codebook: Codebook | Path | None = None,
 ) -> Iterator[Call]:
-    """Every call of these conversations, conversation by conversation: (4 + judges)·turns + 1 each and mode at most.
+    """List the calls that a run needs, at most (4 + judges)·turns + 1 per conversation and mode.
 
-    A judge's call lacks its draft until `attunebench.protocol.plan.with_draft` has put it in. Raises UsageError for
-    a blind strategy with an omniscient mode, DataError for a codebook that cannot be read.
+    Calls come conversation by conversation. A judge's call lacks its draft until
+    `attunebench.protocol.plan.with_draft` adds it. Raises UsageError for a blind strategy with an omniscient mode,
+    DataError for a codebook that cannot be read.
     """
     talks, book = _loaded(conversations, codebook)
     return _plan_calls(talks, modes, book, judges=judges, panas_strategy=panas_strategy, judge_scale=judge_scale)
@@ -80,33 +81,33 @@ def run(
     client: AsyncOpenAI | None = None,
     executor: Callable[..., RunSummary] | None = None,
 ) -> RunSummary:
-    """Run a model over conversations (or a folder of them) and write one result file for each and mode.
+    """Run a model on conversations (or a folder of them) and write one result file per conversation and mode.
 
-    Raises UsageError (settings that fit no run), DataError (conversations, or results of other settings in the folder)
-    and ConfigurationError (key, address, money). The codebook is the given one; for a folder, else the one of its
-    checkout; else this package's. See `attunebench.runner.run_conversations` for the other arguments.
+    Raises UsageError (invalid settings), DataError (invalid conversations, or results with other settings in the
+    folder) and ConfigurationError (key, address, budget). `codebook` defaults to the one in the checkout of the
+    conversations folder, then to the one of this package. See `attunebench.runner.run_conversations` for the other
+    arguments.
 
-    Works where an event loop is running already, as in a notebook, and blocks it until the run ends; `run_async` does
-    not. Interrupting the kernel raises KeyboardInterrupt, and calling it again resumes the run.
+    Works inside a running event loop, as in a notebook, and blocks it until the run ends; `run_async` does not block
+    it. Interrupting the kernel raises KeyboardInterrupt; call `run` again to resume.
 
-    `progress` shows how far the run is: in a notebook below its cell, elsewhere on stderr. An `observer` is told of
-    everything instead.
+    `progress` shows the progress below the notebook cell, or on stderr outside a notebook. Pass an `observer` instead
+    to receive every event.
 
-    `client` asks the evaluated model in place of this package's own: an AsyncOpenAI or AsyncAzureOpenAI (whose provider
-    is azure) with its address, credentials, headers and transport, not used in another event loop before (that of a
-    notebook, say). Tries, pace, journal and errors are a run's as ever; no key is looked for, and the client stays
-    open.
+    `client` sends the calls to the evaluated model: an AsyncOpenAI or AsyncAzureOpenAI (provider azure) with its own
+    address, credentials, headers and transport, never used in another event loop (such as the notebook's). Retries,
+    rate limits, journal and errors work as in any run; no key is required, and the client is not closed.
 
-    `executor` does the run in place of `run_conversations`:
-    `functools.partial(attunebench.runner.on_ray.run_on_ray, workers=4)`, say.
+    `executor` replaces `run_conversations`, for example
+    `functools.partial(attunebench.runner.on_ray.run_on_ray, workers=4)`.
     """
     from attunebench.runner import run_conversations
 
     if progress and observer is not None:
-        raise UsageError("Give `progress` or an `observer`, not both.")
+        raise UsageError("Pass `progress` or `observer`, not both.")
     if client is not None:
         if executor is not None:
-            raise UsageError("A `client` serves one process: leave out `executor`, or have it find keys by itself.")
+            raise UsageError("A `client` serves one process: omit `executor`, or omit `client` and provide a key.")
         settings = _with_client(settings, client)
     talks, book = _loaded(conversations, codebook)
     by = executor or run_conversations
@@ -130,12 +131,13 @@ async def run_async(
     client: AsyncOpenAI | None = None,
     executor: Callable[..., RunSummary] | None = None,
 ) -> RunSummary:
-    """As `run`, without blocking the event loop: the run has a thread and a loop of its own, where the `observer` is
-    called. `interruptible` has no effect in a thread.
+    """Like `run`, but without blocking the event loop.
 
-    Cancelling the task that awaits it (a time limit, an interrupted cell) cancels the calls in flight, lets go of the
-    results folder and then raises CancelledError; finished calls are kept, and calling it again resumes the run.
-    Several runs may go on at the same time, each with a `client` of its own.
+    The run has its own thread and event loop; the `observer` is called in that thread. `interruptible` has no effect.
+
+    Cancelling the awaiting task (a timeout, an interrupted cell) cancels the calls in flight, releases the results
+    folder and raises CancelledError. Finished calls are kept; call it again to resume. Several runs can be in progress
+    at the same time, each with its own `client`.
     """
     options: dict[str, Any] = {"codebook": codebook, "observer": observer, "progress": progress, "client": client}
     options |= {"run_again": run_again, "interruptible": interruptible, "executor": executor}
@@ -152,12 +154,12 @@ def plan(
     new_only: bool = False,
     origin: Origin | None = None,
 ) -> PlanSummary:
-    """Write what a run would ask now into request files in OpenAI's batch format, for somebody else's engine.
+    """Write the pending calls of a run into request files in OpenAI's batch format, for any engine.
 
-    Needs no key and sends nothing. `settings.output` is the results folder, which keeps what belongs to the requests;
-    results of what its journal has all answers for are written. `limits` are those of one file, `new_only` leaves out
-    what an earlier plan asks. `origin` tells `collect` where conversations are that are given as objects. The codebook
-    is found as by `run`. Raises UsageError, ConfigurationError (an address that is none) and DataError.
+    Requires no key and sends nothing. `settings.output` is the results folder, which stores the plan; results whose
+    calls are all answered in the journal are written. `limits` apply to each file; `new_only` omits requests of earlier
+    plans. `origin` tells `collect` where conversations passed as objects are stored. The default of `codebook` is that
+    of `run`. Raises UsageError, ConfigurationError (invalid address) and DataError.
     """
     from attunebench.batches.files import plan_requests
     from attunebench.batches.requests import SERVICE, Origin
@@ -177,12 +179,11 @@ def collect(
     conversations: str | Path | None = None,
     codebook: Path | None = None,
 ) -> CollectSummary:
-    """Keep the answers that stand in response files (and folders of them) of any engine, then write the results that
-    they complete. Asks nobody.
+    """Read the response files of any engine (or folders of them) and write the results that they complete.
 
-    Any order, any part, and again: the first reply to a request counts. Conversations and codebook are those of the
-    plan where nothing is given. Raises UsageError (no plan in the folder) and DataError (files that cannot be read, a
-    journal that cannot be used); what could not be done with answers that are kept is told in `problems`.
+    Calls no model. Responses may be in any order, partial or repeated; the first reply to a request counts.
+    `conversations` and `codebook` default to those of the plan. Raises UsageError (no plan in the folder) and DataError
+    (unreadable files, unusable journal); `problems` lists replies that were stored but could not be used.
     """
     from attunebench.batches.files import collect_responses
 
@@ -193,10 +194,10 @@ def collect(
 def reparse(
     results: str | Path, conversations: Conversations, *, codebook: Codebook | Path | None = None
 ) -> ReparseSummary:
-    """Read the journalled replies of a results folder again with today's reader, and rewrite what comes out otherwise.
+    """Parse the journalled replies of a results folder with the current parser and rewrite the results that change.
 
-    Asks no model. Results whose replies the journal lacks, or whose prompts are not today's, stay and are named in
-    `left`. The codebook is found as by `run`. Raises DataError: no journal, or one that cannot be used.
+    Calls no model. Results with missing replies or older prompts are left unchanged and listed in `left`. The default
+    of `codebook` is that of `run`. Raises DataError if the journal is missing or unusable.
     """
     from attunebench.runner.reparse import reparse_results
 
@@ -214,11 +215,11 @@ def rejudge(
     observer: Observer | None = None,
     interruptible: bool = False,
 ) -> RejudgeSummary:
-    """Have judges rate the drafts of results that are there, and add their votes to the result files.
+    """Let judges rate the drafts in existing results and add their votes to the result files.
 
     `settings` come from `attunebench.runner.rejudge.rejudge_settings(results, judges, …)`; the evaluated models are not
-    asked. Votes that are there stay, unless `settings.replace`. `models` and `modes` narrow. Raises UsageError,
-    DataError and ConfigurationError as `run` does. What the votes say is told by `attunebench.judges`.
+    called. Existing votes are kept unless `settings.replace` is set. `models` and `modes` select results. Raises
+    UsageError, DataError and ConfigurationError as `run` does. `attunebench.judges` reports on the votes.
     """
     from attunebench.runner.rejudge import rejudge_results
 
@@ -233,9 +234,9 @@ def _with_client(settings: RunSettings, client: AsyncOpenAI) -> RunSettings:
     from openai import AsyncAzureOpenAI, AsyncOpenAI
 
     if not isinstance(client, AsyncOpenAI) or settings.em.provider == "baseline":
-        raise UsageError("`client` takes an AsyncOpenAI or AsyncAzureOpenAI, for a model that is no baseline.")
+        raise UsageError("`client` must be an AsyncOpenAI or AsyncAzureOpenAI, and the model must not be a baseline.")
     if settings.shard is not None:
-        raise UsageError("A `client` serves one process: a run with one takes no shard.")
+        raise UsageError("A `client` serves one process and cannot be combined with `shard`.")
     changes = {"client": client, **({"provider": "azure"} if isinstance(client, AsyncAzureOpenAI) else {})}
     return settings.model_copy(update={"em": settings.em.model_copy(update=changes)})
 

@@ -187,7 +187,7 @@ _APART: ContextVar[_Apart[Any] | None] = ContextVar("attunebench_apart", default
 def _run_here(main: Coroutine[Any, Any, T], owner: object) -> T:
     if owner is not None and owner in _KEPT and _KEPT[owner].is_running():
         main.close()
-        raise UsageError("This `client` is in use by another run; give each run that goes on at the same time its own.")
+        raise UsageError("This `client` is in use by another run; give each concurrent run its own client.")
     if (apart := _APART.get()) is not None:
         main = apart.watched(main)
     if owner is not None:

@@ -1,6 +1,6 @@
-"""Scores and what is made of them, for Python: the functions behind the commands that ask no model.
+"""Scoring and analysis from Python: the functions behind the commands that call no model.
 
-All take scores as they come: what `score` returned, a `load_scores`, a path, a dict, or several of these.
+All accept scores in any form: what `score` or `load_scores` returned, a path, a dict, or several paths or dicts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 OneScores = str | Path | Mapping[str, Any] | ScoreTable
 ScoresLike = OneScores | Sequence[str | Path | Mapping[str, Any]]
-"""Scores: a path, the content of a scores file, a table of it; or several paths and contents, as one study."""
+"""Scores: a path, the content of a scores file, a table of it; or several paths or contents, read as one study."""
 
 
 class AnalysisOptions(TypedDict, total=False):
@@ -55,16 +55,17 @@ def score(results: str | Path, conversations: str | Path, **options: Unpack[Fold
     Returns the content of scores.json, a dict: `scores["aggregates"]` has the means of each model and mode,
     `scores["conversations"]` each result. `scores.save(path)` writes it, `scores.table` has it as arrays and data
     frames. Keywords are those of `attunebench.scorer.folders.FolderOptions` (`seed`, `resamples`, `cluster`, `ci`,
-    `rules`, `judge_scale`, `skip_invalid`, `bertscore` …). Results that could not be scored are named in `left_out`.
-    Raises DataError (nothing to score, invalid conversations) and UsageError (options that do not exist).
+    `rules`, `judge_scale`, `skip_invalid`, `bertscore` …). `left_out` lists results that could not be scored.
+    Raises DataError (nothing to score, invalid conversations) and UsageError (unknown options).
     """
     return ScoreFile(score_folders(results, conversations, **options))
 
 
 def load_scores(paths: str | Path | Sequence[str | Path]) -> ScoreStudy:
-    """One study of one or more scores files. DataError: unreadable, two files that hold the same model and mode.
+    """Load one or more scores files as one study.
 
-    `models_df()`, `conversations_df()`, `turns_df()` and `answers_df()` are data frames (docs/data-frames.md).
+    `models_df()`, `conversations_df()`, `turns_df()` and `answers_df()` return data frames (docs/data-frames.md).
+    Raises DataError for unreadable files, or if two files contain the same model and mode.
     """
     return ScoreStudy.of(*_parts(paths))
 
@@ -80,13 +81,13 @@ def report(
     conversations: str | Path | None = None,
     texts: bool = True,
 ) -> ReportResult:
-    """The scores of each model with n and intervals, as tables and as a page.
+    """Report the scores of each model with n and intervals, as tables and as an HTML page.
 
-    `.html` is the page, `.text` and `.markdown` are the tables, `.save("report.html")` writes by the ending,
-    `.to_df(table)` gives a table as a data frame. `metrics` restricts the tables to these ids, `show_all` adds
-    diagnostics, `by="branch"` groups by branches of emotional intelligence, `skill_against` adds skill over a baseline.
-    `results` and `conversations` are the folders whose texts the page shows: by default those that were scored; none
-    with `texts=False`. Raises UsageError (no such metric or baseline) and DataError (scores that cannot be shown).
+    `.html` is the page; `.text` and `.markdown` are the tables. `.save("report.html")` chooses the format by the file
+    extension, and `.to_df(table)` returns a table as a data frame. `metrics` restricts the tables to these ids,
+    `show_all` adds diagnostics, `by="branch"` groups by branches of emotional intelligence, `skill_against` adds skill
+    over a baseline. The page shows texts from the folders `results` and `conversations`, by default those that were
+    scored; `texts=False` omits them. Raises UsageError (unknown metric or baseline) and DataError (unusable scores).
     """
     from attunebench.reports import build_report
     from attunebench.reports.layout import as_analysis
@@ -106,7 +107,7 @@ def page_of(
     *,
     texts: bool = True,
 ) -> Page:
-    """The page of `report` alone, without its tables."""
+    """The HTML page of `report`, without its tables."""
     from attunebench.views import Page
 
     folders = [None if folder is None else Path(folder) for folder in (results, conversations)]
@@ -120,13 +121,13 @@ def analyze(
     progress: Callable[[Sequence[str]], Iterable[str]] | None = None,
     **options: Unpack[AnalysisOptions],
 ) -> AnalysisResult:
-    """Answer questions about the scores by name ("perspective-gap"); without a name all of them, a line each.
+    """Run analyses by name ("perspective-gap"), or all of them if no name is given.
 
-    `.verdict` says what the numbers show, `.tables` and `.to_df(table)` have them, `result["perspective-gap"]` is one
-    of several, `.save(path)` writes by the ending. An analysis that these scores cannot give says why in `missing`.
-    `other_labels`: the same results scored on other labels, for "label-sets". `progress` wraps the names while they are
-    worked through, as `tqdm` does. docs/analyses.md lists the analyses. Raises UsageError for a name, metric or mode
-    that does not exist, DataError for scores that cannot be analysed.
+    `.verdict` states what the numbers show, `.tables` and `.to_df(table)` contain the numbers, and
+    `result["perspective-gap"]` selects one of several. `.save(path)` chooses the format by the file extension. An
+    analysis that the scores do not support gives the reason in `missing`. `other_labels`: the same results scored on
+    other labels, for "label-sets". `progress` wraps the iteration over names, like `tqdm`. docs/analyses.md lists the
+    analyses. Raises UsageError for an unknown name, metric or mode, DataError for scores that cannot be analysed.
     """
     from attunebench.analyses import ANALYSES, Subject, analyse, entry
     from attunebench.views import AnalysisResult
@@ -150,12 +151,12 @@ def analyze(
 def compare(
     scores: ScoresLike, *models: str, force: bool = False, **options: Unpack[AnalysisOptions]
 ) -> ComparisonResult:
-    """Compare models in pairs over the conversations that both have: all, or these `models`.
+    """Compare all models, or the given ones, in pairs over the conversations that both have.
 
-    Shows ranks, tiers and the pairs that differ significantly; `.analyses`, `.tables` and `.save(path)` have every
-    pair, `.comparison` the arrays. `metrics` are the Composite and pairwise accuracy by default. Raises UsageError (no
-    such model, metric or mode, a single model) and DataError (nothing in common; other labels or judges, which `force`
-    turns into warnings).
+    Shows ranks, tiers and the pairs that differ significantly. `.analyses`, `.tables` and `.save(path)` contain every
+    pair, `.comparison` the arrays. `metrics` defaults to the Composite and pairwise accuracy. Raises UsageError
+    (unknown model, metric or mode; a single model) and DataError (no shared conversations; different labels or judges,
+    which `force` turns into warnings).
     """
     from attunebench.comparison import compare as compared
     from attunebench.comparison.screen import on_screen
@@ -175,12 +176,12 @@ def figure(
     force: bool = False,
     **options: Unpack[AnalysisOptions],
 ) -> FigureResult:
-    """Draw a figure for print by name ("leaderboard"), or all of them without one; requires the extra `analyses`.
+    """Draw figures for print by name ("leaderboard"), or all if no name is given; requires the extra `analyses`.
 
-    `.figure` is matplotlib's, `.caption` says what it shows, `.save("leaderboard.pdf")` writes it, `.save("figures")`
-    all of them with their captions. What these scores cannot give is in `skipped` with the reason. docs/figures.md
-    shows the figures. Raises UsageError (no such figure or mode, no matplotlib) and DataError (other labels, which
-    `force` turns into warnings).
+    `.figure` is the matplotlib figure and `.caption` its caption. `.save("leaderboard.pdf")` writes one figure,
+    `.save("figures")` all of them with their captions. `skipped` lists figures that the scores do not support, with
+    the reason. docs/figures.md lists the figures. Raises UsageError (unknown figure or mode, matplotlib missing) and
+    DataError (different labels, which `force` turns into warnings).
     """
     from attunebench import figures
     from attunebench.scores.compatibility import warnings_or_refusal
@@ -206,7 +207,7 @@ def settings_of(options: AnalysisOptions) -> Settings:
     except TypeError:
         unknown = ", ".join(options.keys() - AnalysisOptions.__annotations__.keys())
         raise UsageError(
-            f"There is no option {unknown}; there is {', '.join(AnalysisOptions.__annotations__)}."
+            f"Unknown option {unknown}; options are {', '.join(AnalysisOptions.__annotations__)}."
         ) from None
     metrics = [settings.metrics] if isinstance(settings.metrics, str) else settings.metrics
     return replace(settings, metrics=tuple(metric(metric_id).id for metric_id in metrics))
@@ -248,7 +249,7 @@ def _whole(scores: ScoresLike) -> tuple[Mapping[str, Any], str]:
         }
         if any(entry["conversationId"] not in ids for entry in entries["conversations"]):
             raise UsageError(
-                "A report covers all conversations of its scores: `compare` and `analyze` take a table of some of them."
+                "A report covers all conversations of its scores; for a subset, use `compare` or `analyze`."
             )
         content = {**content, **entries}
     return content, files[0]

@@ -100,7 +100,7 @@ class AnalysisResult(Sequence[Analysis]):
             raise UsageError(" ".join(analysis.missing for analysis in self.analyses) or "There is no table.")
         name = next(iter(self.tables)) if table is None else table
         if name not in self.tables:
-            raise KeyError(f"There is no table {name!r}; there is {', '.join(self.tables)}.")
+            raise KeyError(f"There is no table {name!r}; tables are {', '.join(self.tables)}.")
         head, *lines = table_lines(self.tables[name])
         return require_pandas().DataFrame(lines, columns=head)
 
@@ -263,7 +263,7 @@ class FigureResult:
         if target.suffix in (".svg", ".pdf", ".png"):
             kind = _figure_format(target.suffix[1:])
             if len(self.pictures) > 1:
-                raise UsageError(f"There are {len(self.pictures)} figures; name a folder.")
+                raise UsageError(f"There are {len(self.pictures)} figures; give a folder.")
             return write({target.name: render(self._first, kind, self.look)}, target.parent)
         kinds = [_figure_format(one) for one in dict.fromkeys(formats)]
         files = {f"{one.id}.{kind}": render(one, kind, self.look) for one in self.pictures for kind in kinds}
@@ -278,7 +278,7 @@ class FigureResult:
     @property
     def _beside(self) -> tuple[str, ...]:
         """What is said beside the figures."""
-        return (*self.warnings, *(f"{one.name} is not drawn: {one.reason}" for one in self.skipped))
+        return (*self.warnings, *(f"{one.name} was not drawn: {one.reason}" for one in self.skipped))
 
     def __repr__(self) -> str:
         drawn = [f"{one.title}. {' '.join(one.caption)}" for one in self.pictures]
@@ -353,7 +353,7 @@ class ScoreStudy(ScoreTable):
 
 def _format_of(path: Path) -> Format:
     if path.suffix not in _FORMATS:
-        raise UsageError(f"{path.name} ends in none of {', '.join(_FORMATS)}, which say the format.")
+        raise UsageError(f"{path.name} must end in one of {', '.join(_FORMATS)}, which selects the format.")
     return _FORMATS[path.suffix]
 
 

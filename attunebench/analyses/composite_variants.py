@@ -104,8 +104,8 @@ def analyse(subject: Subject) -> Analysis:
     return Analysis(
         tables=(_overview(compared), *(one.table for one in compared[1:] if one.table)),
         shows=_shows(compared[1:]),
-        cannot="Which formula is right: each is a choice of weights. A changed rank shows that models are close, not "
-        "that a formula is wrong.",
+        cannot="Each formula is a choice of weights; scores do not show which one is right. A changed rank shows that "
+        "models are close, not that a formula is wrong.",
         warnings=comparability(study, ("composite", *(("draft_judge",) if judged else ()))),
         notes=(
             "ET emotion_tracking, EQ evaluation_quality, HC holistic_comprehension, each from 0 to 1.",

@@ -43,7 +43,7 @@ def analyse(subject: Subject) -> Analysis:
             "n",
             [one.once("n").min() for one in tests],
             "conversations",
-            "Fewest conversations that any pair has in common.",
+            "Smallest number of conversations that any pair has in common.",
         ),
         *pair_columns(tests, settings, better=True),
         column(

@@ -74,7 +74,7 @@ def analyse(subject: Subject) -> Analysis:
     reach = [text for one in contrasts for text in reach_text(one.least, view.settings, together=False)]
     return Analysis(
         tables=tuple(made for one in contrasts for made in (one.overall(), one.by_model())),
-        shows=" ".join(one.sentence() for one in contrasts),
+        shows=" ".join(dict.fromkeys(one.sentence() for one in contrasts)),
         warnings=tuple(dict.fromkeys(reach)),
         notes=(*scale, *within.coverage_text(next(iter(values.values())))),
     )
@@ -89,9 +89,7 @@ def _subgroups(study: ScoreTable) -> tuple[list[_Subgroup], tuple[str, ...]]:
     for facet, key, name, low, high in _BANDS:
         scores = np.array([np.nan if fact is None else fact["computed_scores"].get(key, np.nan) for fact in facts])
         if facet == "ASRS" and not np.isnan(scores).all():
-            notes = (
-                f"ASRS is taken as {'a sum of 0–24' if summed else 'a count of 0–6'}, judging by its largest value.",
-            )
+            notes = (f"ASRS scores are read as {'sums, 0–24' if summed else 'counts, 0–6'}, based on the largest one.",)
         if facet == "ASRS" and summed:
             name, low = "14 and above of 24", 14
         found.append(_Subgroup(facet, name, (scores >= low) & (scores < high), ~np.isnan(scores), screener=True))

@@ -27,7 +27,7 @@ def analyse(subject: Subject) -> Analysis:
     # A mode says what a model was told, and people need none: those of the mode at hand, else all.
     people = [group for group in everybody if group.mode == base.mode_of(subject)] or everybody
     if not people:
-        raise Missing("These scores contain no answers of people, which are results with the provider `human`.")
+        raise Missing("These scores contain no human answers (results with the provider `human`).")
     answered = subject.study.with_groups(people).scored().any(axis=1)
     study = subject.study.with_conversations([subject.study.ids[row] for row in np.flatnonzero(answered)])
     persons = study.with_groups(people)

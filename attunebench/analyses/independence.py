@@ -160,7 +160,7 @@ def _pair_columns(parts: Iterable[Correlated], settings: Settings) -> tuple[Fill
     limit, listed = f"{settings.threshold:g}", list(parts)
     meaning = (
         f"independent: the whole interval is within ±{limit}. related: it is outside ±{limit}, and the corrected p is "
-        f"at most {settings.alpha:g}. too few models: so few cannot give so small a p. undecided: otherwise."
+        f"at most {settings.alpha:g}. too few models: p cannot be that small with so few models. undecided: otherwise."
     )
     return (
         _rho("rho", [cell for one in listed for cell in one.rho], "ρ", "Spearman's ρ over models, of their means."),

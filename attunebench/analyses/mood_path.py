@@ -21,7 +21,7 @@ from attunebench.analyses import within
 from attunebench.analyses.base import NO_CORRELATION, NO_DIFFERENCE, ROLES, Subject, label_of
 from attunebench.analyses.sampling import defined_mean, mean_over_models, ratio
 from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, column, counts, numbers_of, table, words
-from attunebench.analyses.verdicts import range_text, sentences
+from attunebench.analyses.verdicts import counted, range_text, sentences
 from attunebench.analyses.within import View
 from attunebench.constants import INTENSITY_WORDS, PANAS_POSITIVE
 from attunebench.statistics.bootstrap import Floats
@@ -102,7 +102,9 @@ def _following(view: View, felt: Floats, read: Floats) -> tuple[Table, list[str]
         usable = [(name, c) for name, c in zip(view.labels, cells, strict=True) if not c.small and c.low is not None]
         above = sum(cell.low is not None and cell.low > 0 for _, cell in usable)
         span = f"Changes of predicted and felt {side} affect correlate at r {range_text(usable, 2)}"
-        shows += [f"{span}; the whole interval is above 0 for {above} of {len(usable)}."] if usable else []
+        shows += (
+            [f"{span}. The whole interval is above 0 for {above} of {counted(len(usable), 'model')}."] if usable else []
+        )
     steps = (~np.isnan(changes_felt[:, 0] + changes_read[:, 0])).sum(axis=0)
     r, bias = "Pearson correlation of felt and predicted changes.", "Predicted minus felt affect, over turns."
     made = table(

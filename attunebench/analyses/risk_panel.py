@@ -151,8 +151,8 @@ def _blind_spots(view: View, questions: Sequence[_Question]) -> list[str]:
     rare = sorted({one.id for one in questions if min((one.truth == 1).sum(), (one.truth == 0).sum()) < few})
     said = f"Below 0.5: {listed(blind)}." if blind else "No sensitivity or specificity is significantly below 0.5."
     if not usable:
-        said = "Too few conversations have these answers for a claim."
-    return [said, *([f"On {listed(rare)}, yes or no has fewer than {few} labels."] if rare else [])]
+        said = "These answers occur in too few conversations for a claim."
+    return [said, *([f"{listed(rare)}: fewer than {few} yes labels or fewer than {few} no labels."] if rare else [])]
 
 
 def _pairwise(view: View) -> tuple[list[Table], list[str]]:
@@ -186,5 +186,5 @@ def _pairwise(view: View) -> tuple[list[Table], list[str]]:
     )
     usable = [cell for cell in cells if not cell.small and cell.low is not None]
     better = sum(cell.low is not None and cell.low > 0.5 for cell in usable)
-    shows = f"On {PAIRWISE}, {better} of {len(usable)} models are above chance with the whole interval."
-    return [made], [shows if usable else f"Too few conversations have {PAIRWISE} for a claim."]
+    shows = f"On {PAIRWISE}, the whole interval is above chance for {better} of {len(usable)} models."
+    return [made], [shows if usable else f"{PAIRWISE} occurs in too few conversations for a claim."]

@@ -61,8 +61,9 @@ def analyse(subject: Subject) -> Analysis:
     return Analysis(
         tables=(shown,),
         shows=_shows(by_metric, ours),
-        cannot="Which rules are better. A difference shows how rules treat missing answers and missing labels, not how "
-        "well a model understands people. Compare published numbers only with scores by the released rules.",
+        cannot="This does not show which rules are better. A difference shows how they treat missing answers and "
+        "missing labels, not how well a model understands people. Compare published numbers only with scores by the "
+        "released rules.",
     )
 
 

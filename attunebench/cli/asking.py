@@ -68,7 +68,7 @@ def refuse_further_words(context: typer.Context) -> None:
 
 
 def model_settings(provider: str, model: str, base_url: str | None, api_key: str | None) -> ModelSettings:
-    """Where a model is reached."""
+    """Provider and address of a model."""
     key = SecretStr(api_key) if api_key else None
     return ModelSettings(provider=provider, model=model, base_url=base_url or None, api_key=key)
 

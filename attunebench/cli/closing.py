@@ -15,8 +15,8 @@ from attunebench.text import counted, printable
 _STOPPED = {
     "max-cost": "Stopped by --max-cost: the next request could exceed it.",
     "outage": "Stopped by an outage: the server no longer answers.",
-    "interrupted": "Interrupted: nothing that was finished is lost.",
-    "cancelled": "Stopped: somebody has cancelled a batch, so nothing more was sent.",
+    "interrupted": "Interrupted: finished work is kept.",
+    "cancelled": "Stopped: a batch was cancelled, so no further requests were sent.",
 }
 
 _ENDED = {
@@ -64,7 +64,7 @@ def _first(summary: RunSummary) -> list[str]:
         else:
             why = f" ({counted(refused, 'call')} refused)" if refused else ""
             lines.append(
-                f"Attention: only {percent(rate)} of the items were answered{why}; the rest counts as not answered."
+                f"Attention: only {percent(rate)} of the items were answered{why}; the rest count as not answered."
             )
     if stopped := _stopped(summary):
         sample = f" Done: {printable(summary.sample)}." if summary.sample else ""
@@ -89,9 +89,7 @@ def _made(summary: RunSummary) -> list[str]:
     lines = [f"{', '.join(parts)}; {words.duration(summary.seconds)}."]
     if summary.shard:
         there, whole = summary.whole
-        lines.append(
-            f"This was shard {summary.shard}; of all shards {there:,} of {counted(whole, 'result')} are there."
-        )
+        lines.append(f"Shard {summary.shard}; all shards together: {there:,} of {counted(whole, 'result')} written.")
     return lines
 
 

@@ -71,7 +71,7 @@ def figures(
     for warning in found.warnings:
         warn(warning)
     for one in found.skipped:
-        say(f"{one.name} is not drawn: {clean(one.reason)}")
+        say(f"{one.name} was not drawn: {clean(one.reason)}")
     if not found.pictures:
         raise UsageError("None of the requested figures can be drawn from these scores; see the reasons above.")
 

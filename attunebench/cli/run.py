@@ -274,7 +274,7 @@ def _say_what_goes_on(under_way: Iterable[Submission], again: str) -> None:
     from attunebench.cli.progress.batches import described
 
     for batch in under_way:
-        say(folded(f"In progress at the provider: {described(batch)}."))
+        say(folded(f"The batch continues at the provider: {described(batch)}."))
     shown = again if again.isprintable() else printable(again, 2000)
     say(f"Resume with: {shown}")
     say(f"Cancel with: {shown} --cancel")

@@ -105,8 +105,8 @@ def _between_models(study: ScoreTable, mode: str, rankings: Sequence[Ranking], s
     return replace(
         about,
         shows=" ".join(ranking.sentence() for ranking in rankings),
-        cannot="That two models are equal: a pair without a significant difference may still differ by less than was "
-        "detectable (the MDE). Nor how models would do with other people, topics or labels than these.",
+        cannot="A pair without a significant difference is not equal: it may differ by less than was detectable (the "
+        "MDE). Results may differ for other people, topics or labels.",
         tables=(*board.tables, *(_pairs_table(ranking, settings) for ranking in shared)),
         notes=(f"Intervals: {intervals_text(settings)}.", *board.notes),
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attunebench.analyses.base import Settings, better, by_value, digits_of, drill_to, label_of, unit_of
-from attunebench.analyses.sampling import Sampling, cells_of
+from attunebench.analyses.sampling import CORRECTIONS, Sampling, cells_of
 from attunebench.analyses.table import Cell, Filled, column, counts
 from attunebench.analyses.verdicts import correction_text, counted, listed, number, sample_text
 from attunebench.comparison.pairing import Counts, Marks, PairTable, pairs
@@ -110,7 +110,7 @@ class Ranking:
             return f"{head} over {self.sample}, too few for a claim."
         differ = f"{counted(pairs.of, 'pair')} {'differs' if pairs.of == 1 else 'differ'} significantly"
         top = [self.groups[i].label for i in self.tiers[0]]
-        tier = "one tier holds all" if len(self.tiers) == 1 else f"the top tier is {listed(top)}"
+        tier = "all share one tier" if len(self.tiers) == 1 else f"the top tier is {listed(top)}"
         return f"{head}; {pairs.apart} of {differ} ({pairs.apart_raw} uncorrected); {tier}."
 
 
@@ -157,7 +157,7 @@ def pair_columns(tables: Sequence[PairTable], settings: Settings, *, better: boo
     raw, corrected = (
         [Cell(getattr(one, name), small=one.undecidable) for one in tables] for name in ("apart_raw", "apart")
     )
-    meaning = f"After correction ({settings.correction}) over the pairs."
+    meaning = f"After correction ({CORRECTIONS[settings.correction]}) over the pairs."
     return [
         counts("pairs", [one.of for one in tables]),
         column("raw", raw, "differ", "count", f"p at most {settings.alpha:g}.", better=better),

@@ -97,11 +97,11 @@ _File = tuple[Conversation | None, Notes]
 
 
 def load_conversations(folder: str | Path, *, skip_invalid: bool = False) -> ConversationSet:
-    """The conversations under `folder` (searched recursively), ordered by the number in the file name, then the name.
+    """Load the conversations under `folder` (searched recursively), ordered by number in the file name, then by name.
 
-    A path to a single conversation file loads that one. Files and folders whose name begins with a dot are not
-    looked at. Raises DataError: nothing there, no conversation among the files, or invalid files; with
-    `skip_invalid` these are left out and named in `skipped`, and only a folder without any valid one is refused.
+    A path to a single conversation file loads that one. Hidden files and folders (leading dot) are ignored. Raises
+    DataError if there are no conversations or if files are invalid; with `skip_invalid`, invalid files are omitted and
+    listed in `skipped`, and only a folder without any valid conversation is an error.
     """
     files, passed_over = _scan(Path(folder))
     invalid = [notes for _, notes in files if notes.errors]

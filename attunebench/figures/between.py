@@ -86,7 +86,7 @@ def _per_mode(source: Source, name: str, metrics: Sequence[str]) -> Iterator[She
     """A figure per mode: a panel per metric, a row per model in the order of the Composite."""
     shown = {mode: study for mode in source.modes if defined_metrics(study := source.models(mode), metrics)}
     if not shown:
-        raise Missing(f"None of {listed([label_of(m) for m in metrics])} is defined here.")
+        raise Missing(f"These scores contain no values for {listed([label_of(m) for m in metrics])}.")
     for mode, study in shown.items():
         defined = tuple(defined_metrics(study, metrics))
         panels = [metric_panel(study, m, study.labels, source.means(study, m)) for m in defined]

@@ -123,7 +123,7 @@ def annotators_by_conversation(source: Source) -> Iterator[Sheet]:
         rows = tuple(PlotRow(printable(id, 13), values) for id, values in shown[:_MOST_ROWS])
         made = tuple(replace(one.columns[2], id=name, label=name) for name in columns)
         drawn = Plot("dumbbells", one.title.partition(",")[0], "one value per conversation", made, rows)
-        kinds: Any = {"filled": "conversation of somebody else", "hollow": "own conversation"}
+        kinds: Any = {"filled": "another person's conversation", "hollow": "own conversation"}
         panels.append(Panel(drawn, drawn.axis, spread=0.5, **kinds))
         count = max(count, len(shown))
     note = f"The first {_MOST_ROWS} of {count} conversations." if count > _MOST_ROWS else ""

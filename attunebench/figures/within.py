@@ -39,7 +39,7 @@ def _questions(source: Source, shares: Table, id: str, about: str) -> HeatMap:
     drawn = charted(shares, first=None, sort="all")
     columns = tuple(replace(one, label=heads.get(one.id, one.label)) for one in drawn.columns)
     scored = [at for row in drawn.rows for cell in row.cells[len(heads) :] if (at := number_of(cell)) is not None]
-    axis = f"% of turns answered as the person did, {n_text(cells(shares, 'labels'), 'labels')}"
+    axis = f"% of turns on which a model answers as the person did, {n_text(cells(shares, 'labels'), 'labels')}"
     return HeatMap(
         replace(drawn, columns=columns, axis=axis),
         [[percent(number_of(cell)) for cell in row.cells] for row in drawn.rows],

@@ -68,7 +68,7 @@ def _agreement(ballots: Ballots, settings: Settings) -> Analysis:
     return replace(
         about,
         shows=f"All judges together reach {' and '.join(shown)}." if shown else "No item was answered by two judges.",
-        cannot="Whether judges are right: similar models make similar errors, so agreement does not show accuracy. If "
+        cannot="Agreement does not show accuracy, because similar models make similar errors. If "
         "one answer dominates, κ and α are low even when judges mostly agree; compare AC1 and the share of equal "
         "answers.",
         tables=tuple(tables),
@@ -131,8 +131,8 @@ def _scores(ballots: Ballots, added: Sequence[str], before: Ballots | None, sett
     return replace(
         about,
         shows=" ".join(filter(None, (largest, reversals))),
-        cannot="Which judge is right: that requires people's ratings of the same drafts. A judged score depends on its "
-        "judges, so name them whenever you report it.",
+        cannot="These numbers do not show which judge is right; that requires people's ratings of the same drafts. A "
+        "judged score depends on its judges, so name them whenever you report it.",
         tables=(scores, orders) if orders.rows else (scores,),
         notes=(small_text(settings),),
     )

@@ -59,8 +59,9 @@ def tabulate(
         title=f"Predicted profiles: {provider} {model} (experimental)",
         question="What can the model predict about a participant from the conversation alone?",
         shows=_shows(tables, provider, people, settings),
-        cannot="Whether a prediction comes from how people write or from their topic, and nothing about any one "
-        "person. The base rate uses the distribution of these participants' answers, which the model does not have.",
+        cannot="These numbers do not show whether a prediction comes from how people write or from their topic, and "
+        "say nothing about any one person. The base rate uses the distribution of these participants' answers, which "
+        "the model does not have.",
         tables=tables,
         warnings=(PRIVACY, *([coverage] if n != n_conversations else []), *warnings),
         notes=(

@@ -149,13 +149,13 @@ def stopping(tally: Tally) -> str:
     if stop is None:
         return ""
     if not stop.grace:
-        return "Leaving at once; every finished call is kept."
+        return "Exiting now; every finished call is kept."
     under_way = max(0, stop.under_way - (tally.calls - stop.answered))
     seconds = max(0.0, stop.until - tally.clock())
     if not under_way:
-        return "Stopping: sending nothing more."
-    are = "call under way gets" if under_way == 1 else "calls under way get"
-    return f"Stopping: sending nothing more; {under_way} {are} {seconds:.0f} s. Ctrl-C again leaves at once."
+        return "Stopping: no new calls."
+    are = "call in flight has" if under_way == 1 else "calls in flight have"
+    return f"Stopping: no new calls; {under_way} {are} {seconds:.0f} s to finish. Ctrl-C again exits now."
 
 
 def reason(text: str) -> str:

@@ -46,7 +46,7 @@ class Shard:
 
 
 class ModelSettings(BaseModel):
-    """Where a model is reached. The key is a secret: it shows in no repr, log, file or error."""
+    """Provider, name, address and key of a model. The key never appears in a repr, log, file or error message."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
@@ -56,11 +56,11 @@ class ModelSettings(BaseModel):
     base_url: str | None = option(None, "Server address, e.g. http://localhost:8000/v1.", "Model", metavar="URL")
     api_key: SecretStr | None = option(None, "API key; prefer the environment variable.", "Model", metavar="KEY")
     client: Any = Field(default=None, exclude=True, repr=False)
-    """A client of the user's, which sends in place of this package's own: see `attunebench.run`."""
+    """The user's own client, used instead of the package's: see `attunebench.run`."""
 
 
 class RunSettings(BaseModel):
-    """Everything that a run may be told. Raises UsageError for a judge that is named twice."""
+    """The settings of a run. Raises UsageError if a judge model is given twice."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), allow_inf_nan=False)
 

@@ -102,7 +102,8 @@ def _head(
         f"Subset: {printable(expression, 200) or 'all conversations'}",
         f"How do models score on these conversations{', and do they score differently on the rest' * compared}?",
         _counts_text(study, selection, nothing_beside=compare and not compared),
-        f"A cause: conversations in a subset differ from others in more than the criterion. {_SELF_REPORTED}",
+        "A difference does not show a cause: conversations in a subset differ from others in more than the criterion. "
+        f"{_SELF_REPORTED}",
         (_sides_table(selection),),
         warnings=(*comparability(shown, metrics), *((shared,) if shared else ())),
         notes=(
@@ -232,9 +233,9 @@ def _beside(sides: Sides, families: Sequence[Family], settings: Settings) -> Ana
         begun,
         tables=tables,
         shows=" ".join(_sentences(sides, [rows for _, rows in contrasts], between, settings)),
-        cannot="The absence of a difference: a non-significant difference may still be as large as the MDE."
+        cannot="A non-significant difference does not show that there is none; it may still be as large as the MDE."
         if any(map(tests_in, of_tables))
-        else "Whether the two differ: nothing is tested on so few.",
+        else "Too few conversations or participants to test whether the two differ.",
         warnings=tuple(dict.fromkeys(sentence for found in reach for sentence in found)),
         notes=(*_notes(sides, settings), *legend(tables)),
     )

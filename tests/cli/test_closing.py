@@ -107,7 +107,7 @@ def test_what_the_journal_gave_and_what_was_lost_are_told_apart_from_the_cost() 
 @pytest.mark.parametrize(
     ("stopped", "begins"),
     [
-        ("interrupted", "Interrupted: nothing that was finished is lost."),
+        ("interrupted", "Interrupted: finished work is kept."),
         ("max-cost", "Stopped by --max-cost: the next request could exceed it."),
         ("outage", "Stopped by an outage: the server no longer answers."),
     ],

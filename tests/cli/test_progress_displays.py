@@ -157,9 +157,9 @@ def test_an_interruption_says_how_many_calls_are_under_way_and_how_long_they_get
     run = Run()
     run.tally.interrupted(7, 10.0)
     run.answer(2, every=1.5)
-    assert "5 calls under way get 7 s" in shown(run)[1]
+    assert "5 calls in flight have 7 s" in shown(run)[1]
     run.tally.interrupted(5, 0.0)
-    assert "Leaving at once" in shown(run)[1]
+    assert "Exiting now" in shown(run)[1]
 
 
 @given(
@@ -291,7 +291,7 @@ def test_a_pause_and_an_interruption_are_told_once_and_at_once() -> None:
     for _ in range(3):
         display.tick()
     _, stop, pause = said(out)
-    assert "7 calls under way get 10 s" in stop
+    assert "7 calls in flight have 10 s" in stop
     assert "waiting 31 s for m: busy" == pause
 
 
@@ -318,7 +318,7 @@ def test_quiet_says_warnings_and_interruptions_only() -> None:
     display.finish()
     warning, stop = out.getvalue().splitlines()
     assert "attune-bench: A judge is given up." == warning
-    assert "1 call under way gets 10 s" in stop
+    assert "1 call in flight has 10 s" in stop
 
 
 def test_a_display_whose_stream_is_gone_disturbs_nobody() -> None:

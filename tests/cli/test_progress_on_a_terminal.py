@@ -110,11 +110,11 @@ def test_ctrl_c_says_at_once_what_happens_and_a_second_one_leaves(data: Path, tm
             shown = b""
             for piece in pieces:
                 shown += piece
-                if presses == 2 and b"leaves at once" in shown:
+                if presses == 2 and b"exits now" in shown:
                     presses = 0
                     running.send_signal(signal.SIGINT)
     assert 130 == running.returncode
-    assert b"Stopping: sending nothing more; 1 call under way gets" in shown
+    assert b"Stopping: no new calls; 1 call in flight has" in shown
     rows = Terminal(100).feed(shown.decode()).rows
     closing = next(number for number, row in enumerate(rows) if row.startswith("Interrupted: "))
     assert any(row.startswith("Resume with: attune-bench run") for row in rows[closing:])

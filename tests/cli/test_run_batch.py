@@ -118,7 +118,7 @@ def test_an_interrupted_run_says_how_to_come_back_and_how_to_cancel(batch: Batch
     server.after = interrupt
     ended = batch()
     assert 130 == ended.status
-    assert "In progress at the provider: batch_1 (fake-model): in_progress" in ended.err
+    assert "The batch continues at the provider: batch_1 (fake-model): in_progress" in ended.err
     assert re.search(r"Resume with: attune-bench run local .* --poll-interval 0 Cancel with: .* --cancel", ended.err)
     server.after = lambda _: None
     live = batch(live=True)

@@ -380,7 +380,7 @@ def test_the_command_writes_figures_and_captions_and_says_what_it_left_out(tmp_p
         assert 0 == done.exit_code, done.output
     names = ["branch-errors.png", "branch-errors.svg", "captions.md", "methods.md"]
     assert names == sorted(path.name for path in out.iterdir())
-    assert "mode-ranks is not drawn: " in done.stderr
+    assert "mode-ranks was not drawn: " in done.stderr
     assert "4 conversations" in (out / "captions.md").read_text("utf-8")
     assert "`mode-ranks`: " in (out / "captions.md").read_text("utf-8")
 

@@ -210,5 +210,5 @@ def test_an_interrupted_shard_says_how_the_same_shard_goes_on(start: Start, serv
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert (130, False) == (process.returncode, "Traceback" in err)
-    assert f"This was shard 2/3; of all shards 0 of {CONVERSATIONS} results are there." in err
+    assert f"Shard 2/3; all shards together: 0 of {CONVERSATIONS} results written." in err
     assert "--shard 2/3" in err.split("Resume with:")[1]

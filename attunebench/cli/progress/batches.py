@@ -84,7 +84,7 @@ class BatchDisplay(Display):
     def _block(self) -> list[RenderableType]:
         batches = self._batches.batches
         rows = first([described(each) for each in batches], most=_MOST_SHOWN)
-        foot = [Text(f"{self._foot()} | Ctrl-C leaves; batches go on at the provider", "dim")] if rows else []
+        foot = [Text(f"{self._foot()} | Ctrl-C exits; batches continue at the provider", "dim")] if rows else []
         return [*(Text(row) for row in rows), *(Text(state, "yellow") for state in words.states(self._tally)), *foot]
 
     def _foot(self) -> str:
@@ -95,8 +95,8 @@ class BatchDisplay(Display):
 def described(sent: Submission) -> str:
     """A batch in one line."""
     batch = sent.batch
-    name = printable(sent.id, 80) if sent.id else "a batch whose id is not known yet"
-    status = printable(batch.status, 40) if batch else "not looked at yet"
+    name = printable(sent.id, 80) if sent.id else "a batch without an id so far"
+    status = printable(batch.status, 40) if batch else "not checked yet"
     failed = f", {batch.failed:,} failed" if batch and batch.failed else ""
     return (
         f"{name} ({printable(sent.model, 60)}): {status}, {batch.completed if batch else 0:,} of "

@@ -26,7 +26,7 @@ def _analysis(analysis: Analysis) -> list[str]:
     for table in analysis.tables:
         blocks += _table(table)
     if analysis.cannot:
-        blocks.append(f"**What this cannot show:** {markdown_text(analysis.cannot)}")
+        blocks.append(f"**Limits:** {markdown_text(analysis.cannot)}")
     return [*blocks, *map(markdown_text, analysis.notes)]
 
 

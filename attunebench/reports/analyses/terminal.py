@@ -163,7 +163,7 @@ def _draw_analysis(console: Console, analysis: Analysis, rows: int | None) -> No
     if analysis.cannot or analysis.notes:
         console.print()
     if analysis.cannot:
-        _say(console, f"What this cannot show: {clean(analysis.cannot)}", "", indent="  ")
+        _say(console, f"Limits: {clean(analysis.cannot)}", "", indent="  ")
     for note in analysis.notes:
         _say(console, note, "dim", indent="  ")
 

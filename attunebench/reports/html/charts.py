@@ -215,7 +215,7 @@ def _outline(one: Plot, order: int) -> tuple[str, bool]:
 def _keys(whole: Plot, first: Plot) -> list[Key]:
     """What markers mean: the values of a row; else filled and hollow, where a value has too little behind it."""
     if whole.kind == "boxes":
-        return [Key("", "box", False, "lowest, middle half with median, highest"), Key("", "own", False, "mean")]
+        return [Key("", "box", False, "minimum, quartiles with median, maximum"), Key("", "own", False, "mean")]
     if len(first.columns) > 1:
         return [Key("", *_outline(first, order), column.label) for order, column in enumerate(first.columns)]
     small = [cell.small for row in whole.rows for cell in row.cells if number_of(cell) is not None]
@@ -348,7 +348,7 @@ def _heat(drawn: Plot, looks: Looks, drill: Callable[[Drill | None], int | None]
         ends = [low, high] if middle is None else [low, middle, high]
         key = [value_text(end, column) for end in ends]
         if several:
-            key = ["lowest of its column", "highest"]
+            key = ["column minimum", "column maximum"]
     both = any(scale.middle is not None for _, scale in shaded)
     few = any(cell.small for row in drawn.rows for cell in row.cells)
     remarks = [

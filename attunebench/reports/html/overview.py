@@ -95,7 +95,7 @@ def _certainty(ranking: Ranking) -> str:
     parts = [f"{pairs.apart} of {counted(pairs.of, 'pair')} of models differ significantly."]
     if not np.isnan(ranking.stability.p_best[first]):
         share = round(100 * float(ranking.stability.p_best[first]))
-        parts.append(f"{ranking.groups[first].label} comes first in {share} of 100 resamples of the conversations.")
+        parts.append(f"{ranking.groups[first].label} ranks first in {share} of 100 resamples of the conversations.")
     detectable = pairs.mde_corrected[~np.isnan(pairs.mde_corrected)]
     if detectable.size:
         least = number(float(np.median(detectable)), 1)

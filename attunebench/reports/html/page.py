@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attunebench.analyses import ANALYSES, Settings, Subject, analyse
 from attunebench.analyses.base import in_mode, primary_mode
+from attunebench.analyses.sampling import CORRECTIONS
 from attunebench.analyses.table import Analysis
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY
@@ -126,6 +127,7 @@ def render_html(
         # A page of one inline script can name its hash and allow no other.
         "script_hash": f"sha256-{base64.b64encode(hashlib.sha256(_script().encode()).digest()).decode('ascii')}",
         "settings": settings,
+        "correction": CORRECTIONS[settings.correction],
         "footnotes": footnotes,
     }
     front = render("page", **context)

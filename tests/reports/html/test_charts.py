@@ -167,7 +167,7 @@ def test_points_that_all_stand_at_one_place_across_are_not_drawn() -> None:
 
 
 def test_values_of_heat_maps_and_names_of_references_are_text() -> None:
-    rendered = _environment().from_string("{% import 'charts.html' as c %}{{ c.picture(p, 'T') }}").render
+    rendered = environment().from_string("{% import 'charts.html' as c %}{{ c.picture(p, 'T') }}").render
     heat = table("t", "T", words("model", ["m"]), column("low", [0.4]), column("high", [0.7]))
     text = rendered(p=picture(replace(heat, chart=Chart("heatmap", "model", ("low", "high"))), {}))
     assert ">0.40<" in text

@@ -63,15 +63,15 @@ def test_a_number_leads_to_its_turns_their_labels_answers_and_the_raw_reply(tab:
     cell.click()
     dialog = tab.page.locator("#behind")
     dialog.locator("tbody .d").first.wait_for()
-    assert "wrong ones first" in dialog.inner_text()
+    assert "wrong answers first" in dialog.inner_text()
     dialog.locator("tbody .d").first.click()
     dialog.get_by_text("Yes/no questions about the reply").wait_for()
     text = dialog.inner_text()
     assert "The person wrote" in text
     assert "The person felt:" in text
-    assert "did it: person" in text
+    assert "did (person)" in text
     dialog.locator("select").select_option(label="strong (verbose)")
-    dialog.get_by_text("strong (verbose) says:").wait_for()
+    dialog.get_by_text("strong (verbose) predicts:").wait_for()
     tab.page.keyboard.press("Escape")
     assert not dialog.is_visible()
     tab.page.goto(tab.page.url.partition("#")[0] + "#talks")
@@ -108,12 +108,12 @@ def test_a_long_draft_is_cut_until_all_of_it_is_asked_for(tab: Tab) -> None:
 def test_a_score_about_the_whole_talk_leads_to_the_answers_about_it(tab: Tab) -> None:
     tab.page.locator("#board .d:visible").first.click()
     dialog = tab.page.locator("#behind")
-    dialog.get_by_text("24 conversations, the worst first").wait_for()
+    dialog.get_by_text("24 conversations, worst first").wait_for()
     dialog.locator("tbody .d").first.click()
     dialog.get_by_role("heading", name="Whole conversation", exact=True).first.wait_for()
     assert "positive mood after the conversation" in dialog.inner_text()
     dialog.get_by_role("button", name="Back to the list").click()
-    dialog.get_by_text("24 conversations, the worst first").wait_for()
+    dialog.get_by_text("24 conversations, worst first").wait_for()
 
 
 def test_the_tour_goes_on_and_back_by_keys(tab: Tab) -> None:

@@ -164,7 +164,7 @@ def test_the_search_says_which_texts_are_not_in_the_page(opened: Any) -> None:
 def test_filters_of_a_list_are_in_its_address_and_say_how_many_are_left(opened: Any) -> None:
     page = opened(LIST)
     count = page.locator("#behind .count")
-    count.filter(has_text="wrong ones first").wait_for()
+    count.filter(has_text="wrong answers first").wait_for()
     left, all_ = map(int, re.findall(r"^(\d+) of (\d+) turns", count.inner_text())[0])
     assert left == all_
     page.locator("#behind [name=only]").check()

@@ -65,7 +65,7 @@ function addSome(holder, entries, row) {
 function countText({ drill, lines, shown, all }) {
   const unit = drill.byTurn ? (drill.group === null && (drill.metric || drill.question) ? "answers to turns" : "turns") : "conversations";
   const wrong = lines.filter((one) => one.wrong).length;
-  const order = drill.question ? `; ${wrong} wrong, ${lines.length - wrong} right, wrong ones first` : drill.metric ? ", the worst first" : "";
+  const order = drill.question ? `; ${wrong} wrong, ${lines.length - wrong} right, wrong answers first` : drill.metric ? ", worst first" : "";
   return `${shown.length} of ${all} ${unit}${order}.`;
 }
 
@@ -73,9 +73,9 @@ async function showList(values, live) {
   const hash = address;
   const drill = drillOf(values);
   rowsOfGroup(values.group);
-  const what = drill.question ? "Wrong answers only" : drill.metric && about.metrics[drill.metric].best !== null ? "Below the best value only" : "";
+  const what = drill.question ? "Wrong answers only" : drill.metric && about.metrics[drill.metric].best !== null ? "Imperfect scores only" : "";
   const bar = filterBar(values, { wrong: what, fixed: { model: values.model, mode: values.mode }, change: (next) => go(linkTo("answers", next), { replace: true }) });
-  const count = make("p", { class: "count", role: "status" }, "Looking …");
+  const count = make("p", { class: "count", role: "status" }, "Searching …");
   const results = make("div");
   fill(titleOf(drill), drill.set ? make("p", { class: "note" }, words(drill.set)) : null, drill.metric ? make("p", { class: "note" }, about.metrics[drill.metric].meaning) : null, bar, count, results);
   const list = await linesAt(hash, (done, all) => { if (live()) count.textContent = `${done} of ${all} conversations searched`; });
@@ -120,7 +120,7 @@ function steps(list, row, turn, group, live) {
     const step = (key, label, one) => button([key === "ArrowLeft" ? "← " : "", label, make("span", { class: "wide" }, ` ${what}`), key === "ArrowLeft" ? "" : " →"],
       () => go(turnLink(one.row, one.turn, one.group, drill), { list }), { disabled: !one, "data-key": key, "aria-label": `${label} ${what}` });
     bar.append(step("ArrowLeft", "Previous", wanted.findLast((one) => shown.indexOf(one) < at)), step("ArrowRight", "Next", wanted.find((one) => shown.indexOf(one) > at)),
-      make("span", { class: "count" }, place < 0 ? `a right answer; ${wanted.length} wrong` : `${place + 1} of ${wanted.length}${drill.question ? " wrong" : ""}`, make("span", { class: "wide" }, "; ← → keys")));
+      make("span", { class: "count" }, place < 0 ? `right answer; ${wanted.length} wrong` : `${place + 1} of ${wanted.length}${drill.question ? " wrong" : ""}`, make("span", { class: "wide" }, "; ← → keys")));
   });
   return bar;
 }

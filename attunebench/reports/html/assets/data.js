@@ -3,7 +3,7 @@ const opened = new Map();
 let about = null;
 
 async function inflated(parts, format) {
-  if (typeof DecompressionStream === "undefined") throw new Error("This browser is too old to open the details.");
+  if (typeof DecompressionStream === "undefined") throw new Error("This browser is too old to show the details.");
   return new Response(new Blob(parts).stream().pipeThrough(new DecompressionStream(format))).arrayBuffer();
 }
 

@@ -122,7 +122,7 @@ function reveal(hash) {
     // Not an address that this page made.
   }
   const target = document.getElementById(id);
-  if (!target) throw new Unknown(`This report has no part “${id}”.`);
+  if (!target) throw new Unknown(`This report has no section “${id}”.`);
   const within = target.querySelector(":scope > details.body");
   if (within) within.open = true;
   for (let one = target; one; one = one.parentElement) if (one.tagName === "DETAILS") one.open = true;
@@ -136,7 +136,7 @@ async function copyLink(event, hash = address) {
     pressed.textContent = "Link copied";
     tell("Link copied");
   } catch {
-    const shown = make("input", { class: "control", readonly: true, value: link, "aria-label": "Link to this" });
+    const shown = make("input", { class: "control", readonly: true, value: link, "aria-label": "Link to copy" });
     pressed.replaceWith(shown);
     shown.select();
   }

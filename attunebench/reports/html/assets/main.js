@@ -1,6 +1,6 @@
 // Starts everything; what fails is said, not swallowed.
 function failed(error) {
-  fill("This cannot be opened", make("p", { class: "missing" }, error.message));
+  fill("Cannot show this content", make("p", { class: "missing" }, error.message));
   tell(error.message);
 }
 

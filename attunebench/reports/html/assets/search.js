@@ -106,8 +106,8 @@ async function showSearch(values, live) {
     event.preventDefault();
     again({ ...values, q: field.value });
   } }, field, make("button", { class: "control" }, "Search"));
-  const count = make("p", { class: "count", role: "status" }, wanted.empty ? "Type a word, or several; put words that belong together in quotation marks." : "Searching …");
-  const bar = make("progress", { max: rows.length, value: 0, "aria-label": "Searched conversations" });
+  const count = make("p", { class: "count", role: "status" }, wanted.empty ? "Enter one or more words. Put a phrase in quotation marks." : "Searching …");
+  const bar = make("progress", { max: rows.length, value: 0, "aria-label": "Conversations searched" });
   const [front, turns] = [make("div"), make("div")];
   fill("Search", form, filterBar(values, { modes: "all modes", wrong: "Turns with wrong answers only", change: again }), count, wanted.empty ? null : bar, front, turns);
   if (document.activeElement === title) field.focus({ preventScroll: true });

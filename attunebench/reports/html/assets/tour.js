@@ -19,7 +19,7 @@ async function showStop(place) {
     make("div", { class: "bar-of-buttons" }, to(-1), to(1),
       button("One model at a time", () => go(turnLink(stop.row, stop.turn, groupsOf(labels)[0] ?? null)), { disabled: !labels }),
       button("Copy link", (event) => copyLink(event, stopLink(at))),
-      make("span", { class: "ci" }, "You can also use the left and right arrow keys.")),
+      make("span", { class: "ci" }, "The left and right arrow keys work, too.")),
     title_, turnView({ labels, talk }, stop.turn, null, {}, stop.items));
   box.hidden = false;
   return title_;
@@ -28,7 +28,7 @@ async function showStop(place) {
 async function showStopOf({ conversation, turn, why }, live) {
   const row = rowOf(conversation);
   const place = about.tour.findIndex((stop) => stop.row === row && String(stop.turn) === turn && stop.why === why);
-  if (place < 0) throw new Unknown("There is no such stop of the tour in this report.");
+  if (place < 0) throw new Unknown("The tour of this report has no such stop.");
   const heading = await showStop(place);
   if (!live()) return;
   document.getElementById("stop").scrollIntoView();

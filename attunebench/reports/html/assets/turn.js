@@ -52,7 +52,7 @@ function questionTable(truth, given, focus) {
   }
   if (!rows.length) return make("p", { class: "missing" }, "This turn has no labelled yes/no question.");
   const show = (only) => rows.forEach((row) => { row.hidden = only && "agrees" in row.dataset; });
-  const toggle = button("Only where they disagree", () => {
+  const toggle = button("Show disagreements only", () => {
     const only = toggle.getAttribute("aria-pressed") !== "true";
     toggle.setAttribute("aria-pressed", String(only));
     show(only);
@@ -60,7 +60,7 @@ function questionTable(truth, given, focus) {
   show(true);
   return make("section", {}, make("h3", {}, "Yes/no questions about the reply"), make("p", { class: "note" }, OM_HP),
     make("p", { class: "bar-of-buttons" }, `${apart} answers disagree with the person.`, toggle),
-    tableOf("Yes/no questions", ["question", "did it: person", "did it: model", "wanted: person", "wanted: model"], rows));
+    tableOf("Yes/no questions", ["question", "did (person)", "did (model)", "wanted (person)", "wanted (model)"], rows));
 }
 
 function pairTable(truth, given) {
@@ -96,8 +96,8 @@ function rawPart(replies, drafts, turn, group) {
   const draft = drafts?.[turn]?.[group]?.[0][0];
   return make("section", {}, make("h3", {}, "Raw replies"), Object.entries(raw).map(([kind, sent]) =>
     make("details", {}, make("summary", {}, `${KINDS[kind] ?? kind} (${sent.length})`), sent.map(([text, trouble, parameters], place) =>
-      make("div", {}, place ? make("p", { class: "note" }, "Asked again:") : null, trouble ? make("p", { class: "note" }, words(trouble)) : null,
-        parameters ? make("p", { class: "note" }, words(parameters)) : null, text === null ? make("p", { class: "missing" }, "The server sent no text.") : prose(replyText(text, replies.forms, draft), "prose raw"))))));
+      make("div", {}, place ? make("p", { class: "note" }, "Re-prompted:") : null, trouble ? make("p", { class: "note" }, words(trouble)) : null,
+        parameters ? make("p", { class: "note" }, words(parameters)) : null, text === null ? make("p", { class: "missing" }, "The server returned no text.") : prose(replyText(text, replies.forms, draft), "prose raw"))))));
 }
 
 // Answer → the names of those who gave it; `read` gives the answer of one.
@@ -151,13 +151,13 @@ function turnView({ labels, drafts, talk, replies }, turn, group, focus, items =
   if (!labels) return make("article", {}, talkPart(talk, turn), make("p", { class: "missing" }, OMITTED));
   if (group === null) {
     const first = focus.question ? [[focus.question, focus.block]] : [];
-    return make("article", {}, talkPart(talk, turn), make("h3", {}, "What the models answered"), allModels(labels, turn, items ?? [...first, ...mostMissed(labels, turn)]));
+    return make("article", {}, talkPart(talk, turn), make("h3", {}, "The models' answers"), allModels(labels, turn, items ?? [...first, ...mostMissed(labels, turn)]));
   }
   const truth = truthOf(labels, turn);
   const given = answersOf(labels, group, turn);
   return make("article", {}, focusPart(labels, turn, group, focus), talkPart(talk, turn),
     make("p", {}, make("strong", {}, "The person felt: "), words(truth ? tagsText(truth.tags) : "–")),
-    make("p", {}, make("strong", {}, name(groupName(group)), " says: "), words(given.map((one) => ("tags" in one ? tagsText(one.tags) : "not measured")).join("; ") || "–")),
+    make("p", {}, make("strong", {}, name(groupName(group)), " predicts: "), words(given.map((one) => ("tags" in one ? tagsText(one.tags) : "not measured")).join("; ") || "–")),
     questionTable(truth, given, focus.question), pairTable(truth, given), draftPart(drafts?.[turn]?.[group]),
     rawPart(replies, drafts, turn, group) ?? make("p", { class: "missing" }, "This file does not contain the raw replies of this turn."));
 }
