@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from attunebench.errors import DataError
+from attunebench.files import replaces_a_file
 from attunebench.text import encodable
 
 MAX_BYTES = 32 * 1024 * 1024
@@ -66,6 +67,23 @@ def parse_json(data: bytes, *, lenient: bool = False) -> Any:
     if lenient:
         return json.loads(encodable(_dumped(value)))
     raise ValueError("holds an unpaired surrogate (\\ud800 to \\udfff)")
+
+
+def data_in(path: Path) -> str | None:
+    """What the file holds where that is input of this package; None for whatever else, which may be replaced."""
+    if not replaces_a_file(path):  # a pipe would be waited for
+        return None
+    try:
+        content, _ = read_json(path)
+    except DataError:
+        return None
+    if not isinstance(content, dict):
+        return None
+    if "em_model" in content:
+        return "a result"
+    if isinstance(content.get("turns"), list):
+        return "a conversation"
+    return "a scores file" if isinstance(content.get("conversations"), list) and "metadata" in content else None
 
 
 def dump_json(value: Any) -> bytes:

@@ -17,7 +17,8 @@ from attunebench.published import rules_of
 from attunebench.scorer import score_folders
 from attunebench.scorer.folders import FolderOptions
 from attunebench.scores import read_scores
-from attunebench.scores.checks import group_key
+from attunebench.scores.checks import group_key, require_shape
+from attunebench.scores.files import require_version
 from attunebench.scores.table import ScoreTable
 from attunebench.views import ScoreFile, ScoreStudy
 
@@ -228,10 +229,17 @@ def _parts(scores: ScoresLike) -> tuple[list[Mapping[str, Any]], list[str]]:
         return list(scores.parts), [*scores.files] or ["The scores"]
     if isinstance(scores, ScoreTable):
         scores = scores.files
-    listed = [scores] if isinstance(scores, (str, Path, Mapping)) else list(scores)
+    one_of = (str, Path, Mapping)
+    listed = [scores] if isinstance(scores, one_of) else list(scores) if isinstance(scores, Iterable) else []
+    if not listed or isinstance(scores, bytes) or not all(isinstance(one, one_of) for one in listed):
+        raise UsageError("Scores are what `score` returned, a path, a dict or a table, or a list of paths and dicts.")
     parts = [one if isinstance(one, Mapping) else cast("Mapping[str, Any]", read_scores(one)) for one in listed]
     names = [f"scores {place}" if isinstance(one, Mapping) else str(one) for place, one in enumerate(listed, 1)]
-    return parts, names if len(names) > 1 or not isinstance(listed[0], Mapping) else ["The scores"]
+    if len(names) == 1 and isinstance(listed[0], Mapping):
+        names = ["The scores"]
+    for part, name in zip(parts, names, strict=True):
+        require_version(part, name)
+    return parts, names
 
 
 def _whole(scores: ScoresLike) -> tuple[Mapping[str, Any], str]:
@@ -259,5 +267,6 @@ def _by_rules(scores: ScoresLike) -> list[ScoreStudy]:
     """A study of the scores of each rules among them."""
     of_rules: dict[str, list[tuple[Mapping[str, Any], str]]] = {}
     for part, file in zip(*_parts(scores), strict=True):
+        require_shape(part, file)
         of_rules.setdefault(rules_of(part["metadata"]), []).append((part, file))
     return [ScoreStudy.of(*zip(*listed, strict=True)) for listed in of_rules.values()]

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from attunebench.analyses.table import Analysis, Table
-from attunebench.errors import UsageError
+from attunebench.errors import DataError, UsageError
 from attunebench.files import atomic_write
+from attunebench.jsonfile import data_in
 from attunebench.scores.table import ScoreTable
 from attunebench.text import printable
 
@@ -36,6 +37,7 @@ _FORMATS: Mapping[str, Format] = {
     ".csv": "csv",
     ".json": "json",
 }
+_OTHER_PICTURES = (".jpg", ".jpeg", ".eps", ".ps", ".tif", ".tiff", ".gif", ".webp")
 _WIDTH = 100
 _ON_SCREEN = 110
 """Dots per inch of a figure in a notebook."""
@@ -265,6 +267,8 @@ class FigureResult:
             if len(self.pictures) > 1:
                 raise UsageError(f"There are {len(self.pictures)} figures; give a folder.")
             return write({target.name: render(self._first, kind, self.look)}, target.parent)
+        if target.suffix in _OTHER_PICTURES:
+            _figure_format(target.suffix[1:])
         kinds = [_figure_format(one) for one in dict.fromkeys(formats)]
         files = {f"{one.id}.{kind}": render(one, kind, self.look) for one in self.pictures for kind in kinds}
         return write({**files, CAPTIONS: self.captions.encode(), METHODS: self.methods.encode()}, target)
@@ -317,12 +321,16 @@ class ScoreFile(dict[str, Any]):
         write_scores(path, cast(Any, self))
 
     def __repr__(self) -> str:
-        names = [f"{printable(entry['em_model'])} ({entry['mode']})" for entry in self.get("aggregates", ())]
+        shown = [entry for entry in self.get("aggregates") or () if isinstance(entry, Mapping)]
+        names = [f"{printable(str(one.get('em_model')))} ({printable(str(one.get('mode')))})" for one in shown]
         more = [f"{len(names) - 6} more"] if len(names) > 6 else []
         return f"<ScoreFile of {len(self.get('conversations', ()))} results: {', '.join([*names[:6], *more])}>"
 
     def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+        try:
+            return self.table._repr_html_()
+        except DataError as error:  # what cannot be shown is still a dict
+            return f"<p>{html.escape(str(error))}</p>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -364,6 +372,14 @@ def _figure_format(ending: str) -> Literal["svg", "png", "pdf"]:
 
 
 def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path) as file:
-        file.write(text.encode())
+    """DataError where the file cannot be written, or holds data that no text can be made from again."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            raise DataError(f"{path} is a folder; name a file in it.")
+        if kind := data_in(path):
+            raise DataError(f"{path} is {kind} and was not overwritten; name another file.")
+        with atomic_write(path) as file:
+            file.write(text.encode())
+    except OSError as error:
+        raise DataError(f"{path} cannot be written ({error.strerror or error}); name another file.") from None

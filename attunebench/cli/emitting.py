@@ -15,8 +15,8 @@ import typer
 
 from attunebench.cli.arguments import Format
 from attunebench.errors import DataError, UsageError
-from attunebench.files import atomic_write, replaces_a_file
-from attunebench.jsonfile import read_json
+from attunebench.files import atomic_write
+from attunebench.jsonfile import data_in
 from attunebench.text import clean
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def emit(text: str, output: Path | None, *, protect: Sequence[Path] = ()) -> Non
         raise UsageError(f"{output} is the scores file itself; name another file with -o.")
     if output.is_dir():
         raise DataError(f"{output} is a folder; name a file with -o.")
-    if kind := _data_in(output):
+    if kind := data_in(output):
         raise UsageError(f"{output} is {kind} and was not overwritten; name another file with -o.")
     if output.name.endswith(".json") and _holds_conversations(output.parent):
         raise UsageError(
@@ -150,27 +150,10 @@ def emit_folder(files: Mapping[str, str], folder: Path) -> None:
         _write(folder / name, text, "name another folder")
 
 
-def _data_in(path: Path) -> str | None:
-    """What the file holds where that is input of this package; None for whatever else, which -o may replace."""
-    if not replaces_a_file(path):  # a pipe would be waited for
-        return None
-    try:
-        content, _ = read_json(path)
-    except DataError:
-        return None
-    if not isinstance(content, dict):
-        return None
-    if "em_model" in content:
-        return "a result"
-    if isinstance(content.get("turns"), list):
-        return "a conversation"
-    return "a scores file" if isinstance(content.get("conversations"), list) and "metadata" in content else None
-
-
 def _holds_conversations(folder: Path) -> bool:
     """Whether the first conversation by file name, if there is any, is one. Reads no more, since results are large."""
     first = min(folder.glob("conversation_*.json"), default=None)
-    return first is not None and _data_in(first) == "a conversation"
+    return first is not None and data_in(first) == "a conversation"
 
 
 def _write(path: Path, text: str, remedy: str) -> None:

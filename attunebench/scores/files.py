@@ -21,6 +21,7 @@ from attunebench.scores.schema import (
     Reference,
     Scores,
 )
+from attunebench.text import printable
 
 _HEAD_BYTES = 200
 _MAX_BYTES = 2 << 30
@@ -88,14 +89,19 @@ def read_scores(path: str | Path) -> Scores:
         if published := published_scores(content, str(source)):
             return cast(Scores, published)
         raise DataError(f"{source} is not a scores file{instead_of_scores(content)}.")
-    version = str(content["schema_version"])
-    if version.split(".")[0] != SCHEMA_VERSION.split(".")[0]:
-        raise DataError(
-            f"{source} has schema version {version}, and this AttuneBench reads {SCHEMA_VERSION}; "
-            "score the results again, or use the version that wrote it."
-        )
+    require_version(content, str(source))
     content["metadata"].pop("published", None)  # what only `published_scores` says
     return cast(Scores, content)
+
+
+def require_version(content: Mapping[str, Any], name: str) -> None:
+    """DataError where the scores say that they have another schema than this version reads."""
+    version = str(content.get("schema_version", SCHEMA_VERSION))
+    if version.split(".")[0] != SCHEMA_VERSION.split(".")[0]:
+        raise DataError(
+            f"{name} has schema version {printable(version)}, and this AttuneBench reads {SCHEMA_VERSION}; "
+            "score the results again, or use the version that wrote it."
+        )
 
 
 def _is_scores(content: Any) -> bool:

@@ -165,6 +165,35 @@ def test_compare_shows_what_fits_and_has_every_pair(scores: ScoreFile) -> None:
     assert {"strong", "weak"} == {group.label for group in two.comparison.rankings["composite", "default"].groups}
 
 
+@pytest.mark.parametrize("odd", [None, 5, [], b"scores.json", [None]], ids=repr)
+def test_what_is_no_scores_is_refused(odd: Any) -> None:
+    with pytest.raises(UsageError):
+        attunebench.compare(odd)
+
+
+@pytest.mark.parametrize("change", [{"schema_version": "2.0"}, {"metadata": None}])
+def test_a_dict_that_no_version_of_this_wrote_is_refused_as_its_file_is(scores: ScoreFile, change: Any) -> None:
+    for function in (attunebench.compare, attunebench.report, lambda odd: attunebench.analyze(odd, "rules")):
+        with pytest.raises(DataError):
+            function({**scores, **change})
+
+
+def test_scores_that_cannot_be_shown_are_still_a_dict() -> None:
+    for odd in (ScoreFile(), ScoreFile(aggregates=[{}, 3])):
+        assert "\n" not in repr(odd)
+        assert "<p>" in odd._repr_html_()
+
+
+def test_nothing_is_saved_over_data_or_where_nothing_can_be_written(path: Path, tmp_path: Path) -> None:
+    before = path.read_bytes()
+    found = attunebench.analyze(path, "win-rates", **FAST)
+    (tmp_path / "folder.md").mkdir()
+    for target in (path, tmp_path / "folder.md", path / "a.md", path / "folder"):
+        with pytest.raises(DataError):
+            found.save(target)
+    assert before == path.read_bytes()
+
+
 # Reports and figures
 
 
@@ -217,6 +246,11 @@ def test_a_figure_has_a_caption_a_picture_and_files(scores: ScoreFile, tmp_path:
     assert {"captions.md", "leaderboard.png"} == {one.name for one in found.save(tmp_path / "all", ["png"])}
     with pytest.raises(UsageError):
         found.save(tmp_path / "all", ["gif"])
+
+
+def test_a_picture_of_another_kind_is_no_folder(scores: ScoreFile, tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        attunebench.figure(scores, "leaderboard", **FAST).save(tmp_path / "a.jpg")
 
 
 def test_a_figure_that_cannot_be_drawn_says_why(scores: ScoreFile) -> None:

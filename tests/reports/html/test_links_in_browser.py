@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from browser import IN_CHROMIUM
@@ -125,6 +126,9 @@ def test_closing_returns_the_focus_to_the_number(opened: Any) -> None:
         "#answers?model=%zz%E0%A4%A&metric=composite",
         "#answers?metric=__proto__",
         "#answers?turns=list.0000000000",
+        "#answers?metric=composite&mode=nonsense",
+        "#turn?",
+        "#conversation?conversation=" + "A" * 100_000,
         "#search?q=a&group=constructor:x",
         "#tour?conversation=conversation_3&turn=1&why=%00",
         "#<img src=x onerror=alert(1)>%",
@@ -159,6 +163,13 @@ def test_the_search_says_which_texts_are_not_in_the_page(opened: Any) -> None:
     page = opened("#search?q=nothing+like+this")
     page.locator("#behind .count", has_text="0 turns found").wait_for()
     assert "Searched:" in page.locator("#behind .note").last.inner_text()
+
+
+@pytest.mark.parametrize("query", ["A" * 100_000, '"' + "a " * 40_000 + '"', "(.*+?^${}()|[]\\\\/-"])
+def test_a_search_for_anything_ends(opened: Any, query: str) -> None:
+    page = opened("#search?" + urlencode({"q": query}))
+    page.locator("#behind .count", has_text="found.").wait_for()
+    assert len(page.locator("#behind [name=q]").input_value()) <= 500
 
 
 def test_filters_of_a_list_are_in_its_address_and_say_how_many_are_left(opened: Any) -> None:

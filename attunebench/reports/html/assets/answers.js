@@ -17,14 +17,16 @@ function valuesOfDrill({ g, m, q, b, c, t }) {
 function setNamed(text) {
   const digest = text.slice(text.lastIndexOf(".") + 1);
   const found = about.drills.sets.find(([id]) => id === digest);
-  if (!found) throw new Unknown(`There is no list “${text}” in this report.`);
+  if (!found) throw new Unknown("list", text);
   return found;
 }
 
 function drillOf(values) {
-  const { metric, question, block = "binary_om", conversation, conversations, turns, mode = about.primary } = values;
-  if (metric !== undefined && !Object.hasOwn(about.metrics, metric)) throw new Unknown(`There is no metric “${metric}” in this report.`);
-  if (question !== undefined && (!about.question.has(question) || !Object.hasOwn(SIDES, block))) throw new Unknown(`There is no question “${question}” (${block}) in this report.`);
+  const { metric, question, block = "binary_om", conversation, conversations, turns } = values;
+  const mode = about.modes.find((one) => plain(one) === (values.mode ?? plain(about.primary)));
+  if (mode === undefined && values.mode !== undefined) throw new Unknown("mode", values.mode);
+  if (metric !== undefined && !Object.hasOwn(about.metrics, metric)) throw new Unknown("metric", metric);
+  if (question !== undefined && (!about.question.has(question) || !Object.hasOwn(SIDES, block))) throw new Unknown("question", `${question} (${block})`);
   const named = turns ?? conversations;
   const [, set, ...members] = named !== undefined ? setNamed(named) : [null, "", ...(conversation === undefined ? about.talks.keys() : [rowOf(conversation)])];
   const rows = new Map(members.map((one) => (Array.isArray(one) ? [one[0], one.slice(1)] : [one, null])));

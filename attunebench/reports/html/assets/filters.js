@@ -48,8 +48,9 @@ async function mistakesIn(row, values, turns = about.talks[row].turns) {
 
 function checked(values) {
   rowsOfGroup(values.group);
-  const known = (name, key) => values[name] === undefined || about.groups.some((group) => plain(group[key]) === values[name]);
-  if (!known("model", "label") || !known("mode", "mode")) throw new Unknown(`There is no model “${values.model ?? ""}” ${values.mode ?? ""} in this report.`);
+  for (const [name, key] of [["model", "label"], ["mode", "mode"]]) {
+    if (values[name] !== undefined && !about.groups.some((group) => plain(group[key]) === values[name])) throw new Unknown(name, values[name]);
+  }
 }
 
 // The list of conversations in the page, narrowed in place.

@@ -3,11 +3,17 @@
 const OPENERS = { answers: showList, turn: showTurn, conversation: showConversation, search: showSearch, tour: showStopOf, conversations: showConversations };
 const IN_PAGE = new Set(["tour", "conversations"]);
 const NAMES = ["conversation", "turn", "q", "metric", "question", "block", "conversations", "turns", "model", "mode", "group", "only", "why"];
+const LONGEST_NAME = 200;
 let address = "";
 let under = "";
 let latest = 0;
 
-class Unknown extends Error {}
+// What an address names and this page does not have. An address may be of any length.
+class Unknown extends Error {
+  constructor(what, name) {
+    super(`There is no ${what} “${name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name}” in this report.`);
+  }
+}
 
 function linkTo(kind, values) {
   const query = new URLSearchParams();
@@ -26,22 +32,22 @@ function inDialog(hash) {
 }
 
 // What an address names, as places in this page.
-function rowOf(text) {
+function rowOf(text = "") {
   const row = about.row.get(text);
-  if (row === undefined) throw new Unknown(`There is no conversation “${text}” in this report.`);
+  if (row === undefined) throw new Unknown("conversation", text);
   return row;
 }
 
 function groupOf({ model, mode = about.primary }) {
   if (model === undefined) return null;
   const group = about.groups.findIndex((one) => plain(one.label) === model && plain(one.mode) === plain(mode));
-  if (group < 0) throw new Unknown(`There is no model “${model}” with mode “${mode}” in this report.`);
+  if (group < 0) throw new Unknown("model", `${model} (${mode})`);
   return group;
 }
 
-function turnOf(row, text) {
+function turnOf(row, text = "") {
   const turn = about.talks[row].turns.find((number) => String(number) === text);
-  if (turn === undefined) throw new Unknown(`There is no turn “${text}” in that conversation.`);
+  if (turn === undefined) throw new Unknown("turn", text);
   return turn;
 }
 
@@ -49,7 +55,7 @@ function rowsOfGroup(text) {
   if (text === undefined) return null;
   const [name, value] = [text.slice(0, text.indexOf(":")), text.slice(text.indexOf(":") + 1)];
   const found = about.facets.find((facet) => facet.name === name)?.values.find(([one]) => plain(one) === value);
-  if (!found) throw new Unknown(`There is no group “${text}” in this report.`);
+  if (!found) throw new Unknown("group", text);
   return new Set(found[1]);
 }
 
@@ -122,7 +128,7 @@ function reveal(hash) {
     // Not an address that this page made.
   }
   const target = document.getElementById(id);
-  if (!target) throw new Unknown(`This report has no section “${id}”.`);
+  if (!target) throw new Unknown("section", id);
   const within = target.querySelector(":scope > details.body");
   if (within) within.open = true;
   for (let one = target; one; one = one.parentElement) if (one.tagName === "DETAILS") one.open = true;

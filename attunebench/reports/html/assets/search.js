@@ -3,6 +3,7 @@
 const SOURCES = ["the person's message", "the original reply", "the improved reply", "the edited reply"];
 const BEFORE = 60;
 const AROUND = 200;
+const LONGEST_QUERY = 500;
 
 // Words in quotation marks stay together; all must occur in the same text.
 function termsOf(query) {
@@ -97,11 +98,15 @@ function coverage(rows) {
 
 async function showSearch(values, live) {
   checked(values);
+  if (values.q?.length > LONGEST_QUERY) { // A browser refuses longer expressions, and an address may hold anything.
+    values = { ...values, q: plain(values.q.slice(0, LONGEST_QUERY)) };
+    move(linkTo("search", values), { replace: true });
+  }
   const wanted = matcher(values.q ?? "");
   const within = rowsOfGroup(values.group);
   const rows = [...about.talks.keys()].filter((row) => within === null || within.has(row));
   const again = (next) => go(linkTo("search", next), { replace: true });
-  const field = make("input", { type: "text", enterkeyhint: "search", autocomplete: "off", name: "q", class: "control", value: values.q ?? "", "aria-label": "Search conversations and questions" });
+  const field = make("input", { type: "text", enterkeyhint: "search", autocomplete: "off", name: "q", maxlength: LONGEST_QUERY, class: "control", value: values.q ?? "", "aria-label": "Search conversations and questions" });
   const form = make("form", { class: "search", role: "search", onsubmit: (event) => {
     event.preventDefault();
     again({ ...values, q: field.value });

@@ -28,7 +28,7 @@ async function showStop(place) {
 async function showStopOf({ conversation, turn, why }, live) {
   const row = rowOf(conversation);
   const place = about.tour.findIndex((stop) => stop.row === row && String(stop.turn) === turn && stop.why === why);
-  if (place < 0) throw new Unknown("The tour of this report has no such stop.");
+  if (place < 0) throw new Unknown("stop of the tour", `${conversation}, turn ${turn}, ${why}`);
   const heading = await showStop(place);
   if (!live()) return;
   document.getElementById("stop").scrollIntoView();
