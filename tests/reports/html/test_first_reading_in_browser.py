@@ -41,6 +41,8 @@ def test_who_is_best_and_how_sure_that_is(tab: Tab) -> None:
 def test_where_models_see_less_than_the_person_wanted(tab: Tab) -> None:
     contents(tab, "Perspective gap")
     analysis = tab.page.locator("#a-perspective-gap")
+    analysis.locator("details.body table").first.wait_for()
+    assert 0 <= analysis.evaluate("(card) => card.getBoundingClientRect().top") < 100
     assert "OM − HP" in analysis.locator(".shows").inner_text()
     assert best(tab) in analysis.locator(".picture").first.inner_text()
 

@@ -129,9 +129,11 @@ function reveal(hash) {
   }
   const target = document.getElementById(id);
   if (!target) throw new Unknown("section", id);
-  const within = target.querySelector(":scope > details.body");
-  if (within) within.open = true;
-  for (let one = target; one; one = one.parentElement) if (one.tagName === "DETAILS") one.open = true;
+  const folded = [target.querySelector(":scope > details.body")];
+  for (let one = target; one; one = one.parentElement) if (one.tagName === "DETAILS") folded.push(one);
+  const closed = folded.filter((one) => one && !one.open);
+  for (const one of closed) one.open = true;
+  if (closed.length) target.scrollIntoView(); // An open card takes a row of its own, away from where the browser scrolled.
 }
 
 async function copyLink(event, hash = address) {
