@@ -104,7 +104,9 @@ class View(Sampling):
         sums, support = [part.reshape(len(part), -1) for part in sums], support.reshape(len(support), -1)
         grouped = sums if self.clusters is None else [bootstrap.sum_by_cluster(part, self.clusters) for part in sums]
         weights = self.weights.astype(np.float64, copy=False)
-        low, high = bootstrap.percentile_interval(function(*(weights @ part for part in grouped)), self.settings.level)
+        # All at once, as the weights, which no cache holds, are then read once.
+        drawn = np.split(weights @ np.concatenate(grouped, axis=1), len(grouped), axis=1)
+        low, high = bootstrap.percentile_interval(function(*drawn), self.settings.level)
         units = support if self.clusters is None else bootstrap.sum_by_cluster(support, self.clusters)
         single = (units > 0).sum(axis=0) < 2
         low[single] = high[single] = np.nan

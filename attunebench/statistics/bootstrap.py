@@ -103,7 +103,7 @@ def resample_weights(units: int, resamples: int, rng: np.random.Generator) -> Co
     if not 1 <= units <= np.iinfo(np.uint16).max:
         raise ValueError(f"cannot resample {units} units; 1 to 65,535 are possible")
     weights = np.empty((resamples, units), dtype=np.uint16)
-    for rows in parts_of(resamples, units):
+    for rows in parts_of(resamples, units, _CACHED_CELLS):
         size = rows.stop - rows.start
         drawn = rng.integers(0, units, size=(size, units)) + np.arange(size)[:, None] * units
         weights[rows] = np.bincount(drawn.ravel(), minlength=size * units).reshape(size, units)
