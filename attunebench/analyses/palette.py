@@ -49,27 +49,28 @@ def _cross(arm: float, turn: float) -> Outline:
 _SOLID: tuple[float, ...] = ()
 _DASHED, _DOTTED, _MIXED, _LONG = (4.0, 1.6), (1.2, 1.4), (5.0, 1.5, 1.2, 1.5), (8.0, 2.0)
 _LOOKS: tuple[tuple[str, str, tuple[float, ...], str, Outline], ...] = (
-    ("#0072B2", "#B4E1FF", _SOLID, "circle", _regular(32)),
-    ("#D55E00", "#D2B496", _DASHED, "square", ((0.85, 0.85), (-0.85, 0.85), (-0.85, -0.85), (0.85, -0.85))),
-    ("#009E73", "#96FFA5", _SOLID, "triangle-up", ((0.0, 1.0), (-1.0, -0.8), (1.0, -0.8))),
-    ("#2B2B2B", "#F0FFF0", _MIXED, "diamond", _regular(4)),
-    ("#8778F0", "#5A96FF", _LONG, "triangle-down", ((0.0, -1.0), (1.0, 0.8), (-1.0, 0.8))),
-    ("#961E00", "#A5785A", _DASHED, "plus", _cross(0.33, 0.0)),
-    ("#A587A5", "#C369C3", _DASHED, "cross", _cross(0.33, 45.0)),
-    ("#001E87", "#B4B4FF", _SOLID, "star", _regular(5, inner=0.42)),
-    ("#F03C69", "#E16987", _MIXED, "triangle-right", ((1.0, 0.0), (-0.8, 1.0), (-0.8, -1.0))),
-    ("#695A3C", "#FFF05A", _LONG, "pentagon", _regular(5)),
-    ("#961E87", "#F0A5C3", _MIXED, "triangle-left", ((-1.0, 0.0), (0.8, -1.0), (0.8, 1.0))),
-    ("#C3693C", "#E15A2D", _DOTTED, "hexagon", _regular(6)),
-    ("#783C5A", "#C35A96", _DOTTED, "bar", ((0.3, 1.0), (-0.3, 1.0), (-0.3, -1.0), (0.3, -1.0))),
-    ("#4B004B", "#A55AD2", _DOTTED, "hourglass", ((0.9, 1.0), (-0.9, 1.0), (0.9, -1.0), (-0.9, -1.0))),
-    ("#5A0F00", "#F09669", _LONG, "star-four", _regular(4, inner=0.4)),
+    ("#0072B2", "#1878B4", _SOLID, "circle", _regular(32)),
+    ("#D55E00", "#E46C18", _DASHED, "square", ((0.85, 0.85), (-0.85, 0.85), (-0.85, -0.85), (0.85, -0.85))),
+    ("#009E73", "#54CC84", _SOLID, "triangle-up", ((0.0, 1.0), (-1.0, -0.8), (1.0, -0.8))),
+    ("#2B2B2B", "#606C6C", _MIXED, "diamond", _regular(4)),
+    ("#8778F0", "#8478F0", _LONG, "triangle-down", ((0.0, -1.0), (1.0, 0.8), (-1.0, 0.8))),
+    ("#961E00", "#C03C18", _DASHED, "plus", _cross(0.33, 0.0)),
+    ("#A587A5", "#C0A8CC", _DASHED, "cross", _cross(0.33, 45.0)),
+    ("#001E87", "#6054E4", _SOLID, "star", _regular(5, inner=0.42)),
+    ("#F03C69", "#E49CA8", _MIXED, "triangle-right", ((1.0, 0.0), (-0.8, 1.0), (-0.8, -1.0))),
+    ("#695A3C", "#9C846C", _LONG, "pentagon", _regular(5)),
+    ("#961E87", "#F078E4", _MIXED, "triangle-left", ((-1.0, 0.0), (0.8, -1.0), (0.8, 1.0))),
+    ("#C3693C", "#D87848", _DOTTED, "hexagon", _regular(6)),
+    ("#783C5A", "#B46C9C", _DOTTED, "bar", ((0.3, 1.0), (-0.3, 1.0), (-0.3, -1.0), (0.3, -1.0))),
+    ("#4B004B", "#C024A8", _DOTTED, "hourglass", ((0.9, 1.0), (-0.9, 1.0), (0.9, -1.0), (-0.9, -1.0))),
+    ("#5A0F00", "#A8543C", _LONG, "star-four", _regular(4, inner=0.4)),
 )
 """Colour on light and on dark, dash, and a marker: its corners in order, within about −1 to 1, y upwards.
 
 Okabe and Ito's blue, vermillion and green, and those farthest from all before them as people with protanopia,
-deuteranopia, tritanopia and full colour vision see them, among colours with a contrast of 3:1 or more. Colours of like
-lightness have different dashes, so that a grey copy still tells lines apart.
+deuteranopia, tritanopia and full colour vision see them, among colours with a contrast of 3:1 or more. On dark each has
+its hue (within 18° in OKLCH), as near as such differences allow. Colours of like lightness have different dashes, so
+that a grey copy still tells lines apart.
 """
 COLOURS: tuple[tuple[str, str], ...] = tuple((light, dark) for light, dark, *_ in _LOOKS)
 OUTLINES: Mapping[str, Outline] = MappingProxyType({marker: outline for *_, marker, outline in _LOOKS})

@@ -58,6 +58,13 @@ def test_every_colour_stands_out_from_its_background(place: int) -> None:
     assert 3 <= contrast(dark, SCREEN)
 
 
+@pytest.mark.parametrize("place", range(15))
+def test_a_colour_has_the_same_hue_on_light_and_on_dark(place: int) -> None:
+    (_, *light), (_, *dark) = (lab(linear(colour)) for colour in COLOURS[place])
+    turn = np.degrees(np.arctan2(light[1], light[0]) - np.arctan2(dark[1], dark[0]))
+    assert abs((turn + 180) % 360 - 180) < 40 or np.hypot(*light) < 5
+
+
 @pytest.mark.parametrize("sight", SIGHTS)
 @pytest.mark.parametrize("shade", [0, 1], ids=["light", "dark"])
 def test_any_two_of_fifteen_colours_differ_for_every_kind_of_sight(sight: str, shade: int) -> None:
