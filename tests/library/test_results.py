@@ -243,7 +243,8 @@ def test_a_figure_has_a_caption_a_picture_and_files(scores: ScoreFile, tmp_path:
     assert png.startswith(b"\x89PNG")
     [written] = found.save(tmp_path / "one.svg")
     assert "<svg" in written.read_text("utf-8")
-    assert {"captions.md", "leaderboard.png"} == {one.name for one in found.save(tmp_path / "all", ["png"])}
+    saved = {one.name for one in found.save(tmp_path / "all", ["png"])}
+    assert {"captions.md", "methods.md", "leaderboard.png"} == saved
     with pytest.raises(UsageError):
         found.save(tmp_path / "all", ["gif"])
 

@@ -81,7 +81,7 @@ def test_shards_at_once_do_the_whole_run_and_ask_nothing_twice(
     errors = [process.communicate(timeout=60)[1] for process in processes]
     assert [0, 0, 0] == [process.returncode for process in processes], errors
     assert ALL == counted(server)
-    assert any(f"of all shards {CONVERSATIONS} of {CONVERSATIONS} results are there." in err for err in errors)
+    assert any(f"all shards together: {CONVERSATIONS} of {CONVERSATIONS} results written." in err for err in errors)
     folder = tmp_path / "results"
     assert 3 == len(list(folder.glob("_calls.*-of-3-*.sqlite3"))) == len(list(folder.glob("_calls*")))
     sharded = predicted(folder)
