@@ -11,9 +11,9 @@ from html_study import SETTINGS
 
 from attunebench.analyses.palette import palette
 from attunebench.reports.build import build_report
+from attunebench.reports.html.environment import environment
 from attunebench.reports.html.footnotes import Footnotes
 from attunebench.reports.html.overview import Board, boards
-from attunebench.reports.html.page import _environment
 from attunebench.scores import BASE_RATE, Scores
 from attunebench.scores.loading import score_table
 
@@ -76,7 +76,7 @@ def test_a_reference_beyond_the_axis_is_named_on_its_own_side(html_scores: Score
     means = next(one["metrics"] for one in scores["references"] if one["id"] == BASE_RATE)
     means["composite"]["mean"], means["emotion_tracking"]["mean"] = -500.0, 9.0
     drawn = board(scores).forest
-    template = _environment().get_template("forest.html")
+    template = environment().get_template("forest.html")
     text = "".join(str(template.module.panel(drawn, panel, True)) for panel in drawn.panels)  # type: ignore[attr-defined]
     assert [("start", "← base rate -500.0"), ("end", "base rate 9.000 →")] == re.findall(
         'class="far ([a-z]+)[^>]* data-v="(.*?)"', text
