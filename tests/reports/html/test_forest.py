@@ -79,7 +79,7 @@ def test_a_reference_beyond_the_axis_is_named_on_its_own_side(html_scores: Score
     template = environment().get_template("forest.html")
     text = "".join(str(template.module.panel(drawn, panel, True)) for panel in drawn.panels)  # type: ignore[attr-defined]
     assert [("start", "← base rate -500.0"), ("end", "base rate 9.000 →")] == re.findall(
-        'class="far ([a-z]+)[^>]* data-v="(.*?)"', text
+        'class="far ([a-z]+)[^>]*>(.*?)</i>', text
     )
 
 
