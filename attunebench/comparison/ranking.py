@@ -104,8 +104,12 @@ class Ranking:
         head = f"{label_of(self.metric_id)} ({self.groups[0].mode}):"
         if len(ranked) < 2 or not (pairs.n > 1).any():
             return f"{head} nothing to rank, {counted(len(ranked), 'model')} with a value in common."
-        span = number(abs(self.mean[ranked[0]] - self.mean[ranked[-1]]), digits_of(self.metric_id))
-        head += f" {len(ranked)} models span {span}{' points' if unit_of(self.metric_id) == 'points' else ''}"
+        models = [i for i in ranked if self.groups[i].kind != "oracle"]  # which answers from the labels
+        apart = 1 < len(models) < len(ranked)
+        first, *_, last = models if apart else ranked
+        span = number(abs(self.mean[first] - self.mean[last]), digits_of(self.metric_id))
+        who = f"{len(models)} models besides the oracle" if apart else f"{len(ranked)} models"
+        head += f" {who} span {span}{' points' if unit_of(self.metric_id) == 'points' else ''}"
         if self.small:
             return f"{head} over {self.sample}, too few for a claim."
         differ = f"{counted(pairs.of, 'pair')} {'differs' if pairs.of == 1 else 'differ'} significantly"

@@ -112,3 +112,12 @@ def test_a_model_that_leads_in_one_pillar_alone_leads_under_some_weights() -> No
     keen = flat | {"emotion_tracking": np.full(30, 0.8), "evaluation_quality": np.full(30, 0.4)}
     found = weight_effects(score_table(plain_scores({"flat": flat, "keen": keen})), QUICK)
     assert 0.5 < found.uniform.p_best[1] < 0.9
+
+
+def test_the_span_of_models_leaves_out_the_oracle() -> None:
+    slope = np.linspace(0, 0.01, 60)
+    means = {"one": 0.5, "other": 0.25, "baseline/oracle": 0.99}
+    study = score_table(plain_scores({name: {METRIC: mean + slope} for name, mean in means.items()}))
+    said = tiers_of(study, METRIC, QUICK).sentence()
+    assert "2 models" in said
+    assert "0.250" in said
