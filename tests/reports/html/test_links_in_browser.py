@@ -159,6 +159,15 @@ def test_the_search_finds_words_of_texts_questions_and_conversations(opened: Any
     assert "#conversation?conversation=conversation_7" == address(page)
 
 
+def test_the_search_finds_an_analysis_and_leads_to_its_card(opened: Any) -> None:
+    page = opened("#search?q=perspective", width=390)
+    page.locator(".found button", has_text="gap").first.click()
+    page.wait_for_function("!document.querySelector('dialog').open")
+    assert "#a-perspective-gap" == address(page)
+    assert page.locator("#h-a-perspective-gap").is_visible()
+    assert 0 <= page.locator("#a-perspective-gap").bounding_box()["y"] < 844
+
+
 def test_the_search_says_which_texts_are_not_in_the_page(opened: Any) -> None:
     page = opened("#search?q=nothing+like+this")
     page.locator("#behind .count", has_text="0 turns found").wait_for()

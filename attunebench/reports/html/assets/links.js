@@ -131,9 +131,8 @@ function reveal(hash) {
   if (!target) throw new Unknown("section", id);
   const folded = [target.querySelector(":scope > details.body")];
   for (let one = target; one; one = one.parentElement) if (one.tagName === "DETAILS") folded.push(one);
-  const closed = folded.filter((one) => one && !one.open);
-  for (const one of closed) one.open = true;
-  if (closed.length) target.scrollIntoView(); // An open card takes a row of its own, away from where the browser scrolled.
+  for (const one of folded) if (one) one.open = true;
+  target.scrollIntoView(); // An open card takes a row of its own, away from where the browser scrolled.
 }
 
 async function copyLink(event, hash = address) {

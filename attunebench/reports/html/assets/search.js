@@ -1,4 +1,4 @@
-// The search over conversations, questions and the texts that are in the page. Texts are unpacked one conversation after
+// The search over analyses, conversations, questions and the texts that are in the page. Texts are unpacked one conversation after
 // another, with rests in which the page can be used.
 const SOURCES = ["the person's message", "the original reply", "the improved reply", "the edited reply"];
 const BEFORE = 60;
@@ -74,6 +74,16 @@ function questionItem(question, wanted, { model, mode }) {
     make("div", { class: "bar-of-buttons" }, link("binary_om", "Answers: did the reply do this?"), link("binary_hp", "Answers: did the person want this?")));
 }
 
+function analysesFor(wanted) {
+  const headings = [...document.querySelectorAll(".analysis > h4")];
+  return headings.filter((heading) => wanted.hit(`${heading.textContent} ${heading.title}`));
+}
+
+function analysisItem(heading, wanted) {
+  const open = make("button", { type: "button", class: "d", onclick: () => go(`#${heading.parentElement.id}`) }, marked(heading.textContent, wanted));
+  return make("li", {}, open, make("p", { class: "note" }, marked(heading.title, wanted)));
+}
+
 function talkItem(row, wanted) {
   const { topics, participant, turns } = about.talks[row];
   return make("li", {}, make("button", { type: "button", class: "d", onclick: () => go(turnLink(row, null, null)) }, make("bdi", {}, marked(about.talks[row].name, wanted))),
@@ -93,7 +103,7 @@ function coverage(rows) {
   const counts = Object.entries(layers).map(([layer, what]) => [what, rows.filter((row) => document.getElementById(`c-${layer}-${row}`)).length]);
   const there = counts.filter(([, n]) => n).map(([what, n]) => `${what} of ${n}`);
   const missing = counts.filter(([, n]) => n < rows.length).map(([what, n]) => `${what} of ${rows.length - n}`);
-  return `Searched: names, topics and participants of ${rows.length} conversations, ${about.questions.length} questions${there.length ? `, ${there.join(", ")} conversations` : ""}.${missing.length ? ` Not in this file, so not searched: ${missing.join(", ")} conversations.` : ""}`;
+  return `Searched: titles of analyses, names, topics and participants of ${rows.length} conversations, ${about.questions.length} questions${there.length ? `, ${there.join(", ")} conversations` : ""}.${missing.length ? ` Not in this file, so not searched: ${missing.join(", ")} conversations.` : ""}`;
 }
 
 async function showSearch(values, live) {
@@ -117,6 +127,7 @@ async function showSearch(values, live) {
   fill("Search", form, filterBar(values, { modes: "all modes", wrong: "Turns with wrong answers only", change: again }), count, wanted.empty ? null : bar, front, turns);
   if (document.activeElement === title) field.focus({ preventScroll: true });
   if (wanted.empty) return;
+  const analyses = analysesFor(wanted);
   const questions = about.questions.filter((one) => wanted.hit(`${one.id} ${one.om}`));
   const talks = [];
   for (const row of rows) {
@@ -124,8 +135,8 @@ async function showSearch(values, live) {
     if (wanted.hit([called, id, ...topics, participant].join(" ")) && await scored(row, values)) talks.push(row);
   }
   if (!live()) return;
-  front.replaceChildren(...[found("Questions", questions, (one) => questionItem(one, wanted, values)), found("Conversations", talks, (row) => talkItem(row, wanted))].filter(Boolean));
-  await searchTexts(values, rows, wanted, live, { count, bar, turns, before: `${counted(questions.length, "question")}, ${counted(talks.length, "conversation")}` });
+  front.replaceChildren(...[found("Analyses", analyses, (one) => analysisItem(one, wanted)), found("Questions", questions, (one) => questionItem(one, wanted, values)), found("Conversations", talks, (row) => talkItem(row, wanted))].filter(Boolean));
+  await searchTexts(values, rows, wanted, live, { count, bar, turns, before: `${analyses.length} ${analyses.length === 1 ? "analysis" : "analyses"}, ${counted(questions.length, "question")}, ${counted(talks.length, "conversation")}` });
 }
 
 // Whether the filters of model, mode and wrong answers leave a conversation, or one turn of it.
