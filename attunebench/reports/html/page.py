@@ -64,9 +64,9 @@ _SCRIPTS = (
 )
 _VERDICT = 24
 """Words of a verdict."""
-_DRAWN, _FEWEST_DRAWN, _LABELS = 12, 5, 16
+_DRAWN, _FEWEST_DRAWN, _LABELS = 12, 4, 12
 """Rows of a picture that stands open in the page at most and at least, and words of their labels."""
-_FEWEST_SHADED, _SHADED = 4, 72
+_FEWEST_SHADED, _SHADED = 3, 44
 """Rows of an open heat map at least, and its cells at most."""
 _PANELS, _FEW_COLUMNS, _COLUMNS = 2, 6, 9
 """A picture of more panels, or a heat map of more columns, fills both columns of the page; a heat map with more than a
