@@ -39,9 +39,10 @@ _FEWEST = 12
 _SURROGATE = re.compile("[\ud800-\udfff]")
 VALUE, DRAFT = "\ue000", "\ue001"
 """Stand in the form of a reply for one of `_VALUES`, and for the model's own reply of that turn as a JSON string."""
-_VALUES = dict(zip("yes no true false null A B".split(), "yntf-AB", strict=True))
+_WORDS = "yes|no|true|false|null|A|B"
+_VALUES = dict(zip(_WORDS.split("|"), "yntf-AB", strict=True))
 """A word of a reply → the letter that stands for it in the page's data."""
-_VALUE = re.compile(r"""(?<=[:\s\[,{"])(yes|no|true|false|null|A|B)(?=["\s,}\]])""")
+_VALUE = re.compile(rf"""(?<=[:\s\[,{{"])({_WORDS})(?=["\s,}}\]])""")
 
 
 class Chunk(NamedTuple):
