@@ -166,10 +166,8 @@ class Plot:
 
     def span(self, more: Iterable[float] = (), *, intervals: bool = True) -> tuple[float, float]:
         """The least and greatest of its values, of their intervals and of `more`; (0, 1) without any."""
-        numbers = [*more]
-        for cell in (cell for row in self.rows for cell in row.cells):
-            if (value := number_of(cell)) is not None:
-                numbers += [value, *(end for end in (cell.low, cell.high) if intervals and end is not None)]
+        cells = (cell for row in self.rows for cell in row.cells)
+        numbers = [*more, *ends_of(cells, intervals=intervals)]
         return (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
 
     def references(self, *, intervals: bool = True) -> tuple[dict[str, float], dict[str, float]]:
@@ -373,6 +371,13 @@ def as_cell(value: Any) -> Cell:
         return value
     plain = value.item() if isinstance(value, np.generic) else value
     return Cell(None if plain != plain else plain)
+
+
+def ends_of(cells: Iterable[Cell], *, intervals: bool = True) -> Iterable[float]:
+    """The values that are defined, each with the ends of its interval: what an axis has to hold."""
+    for cell in cells:
+        if (value := number_of(cell)) is not None:
+            yield from (value, *(end for end in (cell.low, cell.high) if intervals and end is not None))
 
 
 def number_of(cell: Cell) -> float | None:

@@ -5,11 +5,11 @@ Lays out a panel for each metric over the same rows; the template draws them. Co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from attunebench.analyses.table import Cell, Column, Drill, number_of
+from attunebench.analyses.table import Cell, Column, Drill, ends_of, number_of
 from attunebench.comparison import Ranking
 from attunebench.reports.analyses.words import words_of
 from attunebench.reports.html.charts import Axis, Mark, axis_over
@@ -125,7 +125,7 @@ def forest(
 def _panel(
     metric: Metric, base_rate: Mapping[str, Cell], cells: Sequence[Cell], apart: int, rows: Sequence[Line]
 ) -> Panel:
-    compared = list(_ends(cells[: len(cells) - apart])) or list(_ends(cells))
+    compared = list(ends_of(cells[: len(cells) - apart])) or list(ends_of(cells))
     low, high = min(compared), max(compared)
     reach = _REACH * ((high - low) or abs(high) or 1.0)
 
@@ -134,7 +134,7 @@ def _panel(
 
     levels = {"base rate": number_of(base_rate.get(metric.id, Cell(None))), "chance": metric.card.chance}
     known = {name: value for name, value in levels.items() if value is not None}
-    axis = axis_over([*compared, *filter(near, (*known.values(), *_ends(cells)))])
+    axis = axis_over([*compared, *filter(near, (*known.values(), *ends_of(cells)))])
     ticks = [tick for tick in axis.ticks if _RIM < tick[0] < 100 - _RIM]
     axis = Axis(axis.low, axis.high, tuple(ticks[:: -(-len(ticks) // _TICKS) or 1]))
     references = [
@@ -158,13 +158,6 @@ def _mark(cell: Cell, axis: Axis, row: Line, metric: Metric) -> Mark | None:
 
 def _side(at: float) -> str:
     return "start" if at < _EDGE else "end" if at > 100 - _EDGE else "middle"
-
-
-def _ends(cells: Iterable[Cell]) -> Iterable[float]:
-    """Their values and the ends of their intervals."""
-    for cell in cells:
-        if (value := number_of(cell)) is not None:
-            yield from (value, *(end for end in (cell.low, cell.high) if end is not None))
 
 
 def _words(cell: Cell, digits: int) -> tuple[str, str]:

@@ -29,6 +29,14 @@ def html_page(html_scores: Scores) -> str:
 
 
 @pytest.fixture(scope="session")
+def page_file(html_page: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """That page as a file."""
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    path.write_text(html_page, "utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
 def demo_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of the demonstration with the texts of its conversations."""
     scores = demo_scores_file()

@@ -17,13 +17,6 @@ pytestmark = IN_CHROMIUM
 WIDTHS = (360, 800, 1400)
 
 
-@pytest.fixture(scope="session")
-def page_file(html_page: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(html_page, "utf-8")
-    return path
-
-
 @pytest.fixture
 def tab(chromium: Any, page_file: Path) -> Iterator[Tab]:
     """A tab that must not complain, and must ask for nothing but the file itself."""
