@@ -26,13 +26,6 @@ WHOLE = {
 }
 
 
-@pytest.fixture(scope="session")
-def page_file(html_page: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(html_page, "utf-8")
-    return path
-
-
 @pytest.fixture
 def opened(chromium: Any, page_file: Path) -> Iterator[Callable[..., Any]]:
     """Opens the page at an address in a tab of its own, which must not complain."""
@@ -209,6 +202,8 @@ def test_the_list_of_conversations_is_narrowed_in_place(opened: Any) -> None:
 
 def test_a_stop_of_the_tour_has_an_address(opened: Any) -> None:
     page = opened()
+    page.locator("#tour").scroll_into_view_if_needed()
+    page.get_by_role("heading", name="Stop 1 of").wait_for()  # it moves what stands below
     page.locator("#tour .stops summary").click()
     page.locator("[data-stop]").nth(4).click()
     page.get_by_role("heading", name="Stop 5 of").wait_for()
