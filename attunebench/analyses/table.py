@@ -36,7 +36,8 @@ class Missing(Exception):  # noqa: N818
 class Drill:
     """Which answers stand behind a cell; None means all of them. `group` is a key, `turns` (conversation id, number).
 
-    One of `metric` and `question` (with its `block`) says what of them the cell is about.
+    One of `metric` and `question` (with its `block`) says what of them the cell is about. `where` names verdicts of an
+    arena instead, by what they have in common: ("author", "lab0"), ("rater", "people"), ("slice", "adversarial") …
     """
 
     group: tuple[str, str, str] | None = None
@@ -45,6 +46,7 @@ class Drill:
     block: str | None = None
     conversations: tuple[str, ...] | None = None
     turns: tuple[tuple[str, int], ...] | None = None
+    where: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

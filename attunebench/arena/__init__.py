@@ -1,0 +1,6 @@
+"""Replies of people and models to the same histories, compared side by side by people and by judges (spec 10).
+
+objects    what is in the files: histories, replies, pairs, verdicts
+folder     the files of an arena: read, written, checked
+table      verdicts as arrays: what every number is computed from
+"""

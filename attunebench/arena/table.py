@@ -1,0 +1,143 @@
+"""Verdicts as arrays, which every number of an arena is computed from; and two orders merged into one verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attunebench.arena.folder import Arena
+from attunebench.arena.objects import DIMENSIONS, ReplyKind, Side
+from attunebench.statistics.bootstrap import Floats, Labels
+
+_SIDES: dict[Side, float] = {"left": 1.0, "same": 0.0, "right": -1.0}
+_ROWS = ("pair", "history", "left", "right", "rater", "preference", "slot", "dimensions", "flipped")
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictTable:
+    """Arrays with a row for each verdict, and the names that their numbers stand for.
+
+    `pair`, `history`, `left`, `right` (authors) and `rater` are places in the tuples of names. `preference` is −2 … 2,
+    positive for left, NaN without an answer; `slot` is +1 where left was shown first, −1 where right was, 0 where both
+    orders are merged; `dimensions` (rows, 5) is +1 for left, −1 for right, 0 for the same, NaN without an answer.
+    `flipped`: merged of two orders in which different replies won. `kinds` has a kind for each author, `judges` says
+    which raters are judges, `slices` has the slice of each history.
+    """
+
+    histories: tuple[str, ...]
+    slices: tuple[str, ...]
+    authors: tuple[str, ...]
+    kinds: tuple[ReplyKind, ...]
+    raters: tuple[str, ...]
+    judges: NDArray[np.bool_]
+    pairs: tuple[str, ...]
+    pair: Labels
+    history: Labels
+    left: Labels
+    right: Labels
+    rater: Labels
+    preference: Floats
+    slot: Floats
+    dimensions: Floats
+    flipped: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.pair)
+
+    def where(self, rows: NDArray[np.bool_] | Labels) -> VerdictTable:
+        """The verdicts of these rows; all names stay, so that places mean the same."""
+        return replace(self, **{name: getattr(self, name)[rows] for name in _ROWS})
+
+    def of_slice(self, name: str) -> VerdictTable:
+        return self.where(np.array([one == name for one in self.slices], dtype=bool)[self.history])
+
+    def of_people(self) -> VerdictTable:
+        return self.where(~self.judges[self.rater])
+
+    def of_judges(self) -> VerdictTable:
+        return self.where(self.judges[self.rater])
+
+    def answered(self) -> VerdictTable:
+        return self.where(~np.isnan(self.preference))
+
+    def in_dimension(self, place: int) -> VerdictTable:
+        """The verdicts of one dimension in place of the preference."""
+        return replace(self, preference=self.dimensions[:, place])
+
+    @property
+    def winner(self) -> Floats:
+        """+1 where left won, −1 where right did, 0 for a tie, NaN without an answer."""
+        return np.asarray(np.sign(self.preference))
+
+    def merged(self) -> VerdictTable:
+        """One row for each rater and pair: the mean preference over its orders; a tie where the orders name different
+        winners. An order without an answer does not count beside one with an answer."""
+        if not len(self):
+            return self
+        key = self.pair * len(self.raters) + self.rater
+        _, first, group = np.unique(key, return_index=True, return_inverse=True)
+        rows = self.where(first)
+        n = len(first)
+
+        def mean(values: Floats) -> Floats:
+            known = ~np.isnan(values)
+            sums = np.bincount(group, np.where(known, values, 0.0), minlength=n)
+            counts = np.bincount(group, known, minlength=n)
+            with np.errstate(invalid="ignore"):
+                means = np.where(counts > 0, sums / counts, np.nan)
+            return np.asarray(np.where(self._opposed(group, values, n), np.where(counts > 0, 0.0, np.nan), means))
+
+        dimensions = np.column_stack([mean(self.dimensions[:, place]) for place in range(len(DIMENSIONS))])
+        answered = ~np.isnan(self.preference)
+        orders = np.bincount(group, answered, minlength=n)
+        slots = np.bincount(group, np.where(answered, self.slot, 0.0), minlength=n)
+        slot = np.sign(np.where(orders > 0, slots, 0.0))
+        flipped = self._opposed(group, self.preference, n)
+        return replace(
+            rows, preference=mean(self.preference), dimensions=dimensions, slot=slot, flipped=rows.flipped | flipped
+        )
+
+    def _opposed(self, group: Labels, values: Floats, n: int) -> NDArray[np.bool_]:
+        """Groups in which one value is above 0 and another below."""
+        above, below = (np.bincount(group, part, minlength=n) > 0 for part in (values > 0, values < 0))
+        return np.asarray(above & below)
+
+
+def table_of(arena: Arena) -> VerdictTable:
+    """The verdicts of an arena, in the order of its files, without checks of attention. All must be on pairs of it."""
+    verdicts = [one for one in arena.verdicts if not one.check]
+    histories, pairs = tuple(arena.histories), tuple(arena.pairs)
+    kinds: dict[str, ReplyKind] = {}
+    for (_, author), reply in arena.replies.items():
+        kinds.setdefault(author, reply.kind)
+    for pair in arena.pairs.values():
+        for author in (pair.left, pair.right):
+            kinds.setdefault(author, "model")
+    raters = {one.rater: one.rater_kind == "judge" for one in verdicts}
+    place = {name: at for at, name in enumerate(histories)}
+    author_at = {name: at for at, name in enumerate(kinds)}
+    pair_at = {name: at for at, name in enumerate(pairs)}
+    rater_at = {name: at for at, name in enumerate(raters)}
+    of = [arena.pairs[one.pair] for one in verdicts]
+    sides = [[_SIDES.get(one.dimensions.get(name, ""), np.nan) for name in DIMENSIONS] for one in verdicts]  # type: ignore[call-overload]
+    preferences = [np.nan if one.preference is None else float(one.preference) for one in verdicts]
+    return VerdictTable(
+        histories=histories,
+        slices=tuple(one.slice for one in arena.histories.values()),
+        authors=tuple(kinds),
+        kinds=tuple(kinds.values()),
+        raters=tuple(raters),
+        judges=np.array(list(raters.values()), dtype=bool),
+        pairs=pairs,
+        pair=np.array([pair_at[one.pair] for one in verdicts], dtype=np.intp),
+        history=np.array([place[pair.history] for pair in of], dtype=np.intp),
+        left=np.array([author_at[pair.left] for pair in of], dtype=np.intp),
+        right=np.array([author_at[pair.right] for pair in of], dtype=np.intp),
+        rater=np.array([rater_at[one.rater] for one in verdicts], dtype=np.intp),
+        preference=np.array(preferences, dtype=np.float64),
+        slot=np.array([1.0 if one.order == "left" else -1.0 for one in verdicts]),
+        dimensions=np.array(sides, dtype=np.float64).reshape(len(verdicts), len(DIMENSIONS)),
+        flipped=np.zeros(len(verdicts), dtype=bool),
+    )
