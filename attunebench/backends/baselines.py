@@ -18,7 +18,8 @@ from attunebench.conversations import traits
 from attunebench.conversations.groups import NONE
 from attunebench.conversations.schema import Letter, Panas
 from attunebench.errors import UsageError
-from attunebench.protocol.calls import CHANGES, PREDICTED_PROFILE, RATINGS, YesNo
+from attunebench.protocol.arena import Shown
+from attunebench.protocol.calls import CHANGES, DIMENSIONS, PREDICTED_PROFILE, PREFERENCES, RATINGS, YesNo
 
 MIDDLE = 4  # of every 1–7 scale
 MOST_TAGS = 3  # people label few emotions in a turn
@@ -54,7 +55,7 @@ class Majority:
 
     def _items(self) -> dict[str, Any]:
         asked = self.request.call.asked
-        if asked.kind == "draft":
+        if asked.kind in ("draft", "respond"):
             return {"drafted_response": self.draft()}
         if asked.kind == "review":
             return {"emotion_tags": self.tags(), **self._judgements()}
@@ -273,6 +274,43 @@ def _phrases() -> dict[str, list[tuple[re.Pattern[str], int, str, int]]]:
 BASELINES: Mapping[str, type[Majority]] = {
     "random": Random, "majority": Majority, "no-change": NoChange, "lexicon": Lexicon, "oracle": Oracle,
 }  # fmt: skip
+
+
+JUDGES = ("longest", "shortest", "edited", "random", "lexicon")
+"""The built-in judges of pairs: simple rules that a judge has to beat."""
+
+
+def preference_of(judge: str, shown: Shown, seed: int | None = None) -> int:
+    """Which reply a built-in judge prefers: −2 … 2, positive for the first. Raises UsageError for a name that is none.
+
+    `longest` and `shortest` count characters, `edited` prefers the reply that a person edited, `random` draws anew for
+    each order of the replies, and `lexicon` prefers the reply that takes up more of what the seeker feels, then more
+    of the seeker's words.
+    """
+    if judge in ("longest", "shortest"):
+        first, second = len(shown.first), len(shown.second)
+        return _sign(first - second) * (1 if judge == "longest" else -1)
+    if judge == "edited":
+        return (shown.first_kind == "edited") - (shown.second_kind == "edited")
+    if judge == "random":
+        return random.Random(f"{seed or 0}/{shown.history}/{shown.first}/{shown.second}").choice((-2, -1, 1, 2))
+    if judge == "lexicon":
+        said = "\n".join(text for role, text in shown.history if role == "seeker")
+        felt, words = emotions_in(said).keys(), _long_words(said)
+        first, second = (
+            (len(felt & emotions_in(text).keys()), len(words & _long_words(text)))
+            for text in (shown.first, shown.second)
+        )
+        return (first > second) - (first < second)
+    raise UsageError(f"There is no built-in judge {judge!r}; choose one of {', '.join(JUDGES)}.")
+
+
+def _sign(number: int) -> int:
+    return (number > 0) - (number < 0)
+
+
+def _long_words(text: str) -> set[str]:
+    return {word for word in _WORD.findall(text.lower().replace("’", "'")) if len(word) >= 5}
 
 
 class BaselineBackend(Backend):
