@@ -51,6 +51,12 @@ class Arena:
     made: Mapping[str, Any] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What has to be said wherever numbers of this arena are shown, by the steps that made it."""
+        steps = (step for step in self.made.get("steps", ()) if isinstance(step, Mapping))
+        return tuple(step["notice"] for step in steps if isinstance(step.get("notice"), str))
+
 
 def read_lines(path: Path, kind: type[L]) -> list[L]:
     """The objects of a JSONL file. Raises DataError that names the file and the line."""

@@ -164,13 +164,13 @@ def test_the_demonstration_leaves_a_folder_that_it_did_not_make_alone(cli: Comma
 
 
 @pytest.mark.slow
-def test_the_demonstration_leaves_arena_scores_and_page_and_runs_again(cli: Callable[..., Any], tmp_path: Path) -> None:
+def test_the_demonstration_leaves_arena_scores_and_page(cli: Callable[..., Any], tmp_path: Path) -> None:
     from attunebench.arena.demo import NOTICE
 
-    first, again = cli("arena", "demo"), cli("arena", "demo")
+    ended = cli("arena", "demo")
     folder = tmp_path / "attunebench-arena-demo"
-    assert (0, 0) == (first.status, again.status)
-    assert first.out == again.out
+    assert 0 == ended.status
+    assert len((ended.out + ended.err).splitlines()) <= 60
     assert {"README.txt", "arena", "arena-scores.json", "report.html"} == {path.name for path in folder.iterdir()}
     made: Arena = read_arena(folder / "arena")
     assert () == made.problems
