@@ -24,20 +24,19 @@ from attunebench.analyses.table import (
     words,
 )
 from attunebench.arena.folder import Arena
-from attunebench.arena.objects import Pair, ReplyKind
+from attunebench.arena.objects import Pair
+from attunebench.arena.replies import CANDIDATES
 from attunebench.arena.sampling import ArenaSettings
 from attunebench.arena.table import table_of
 from attunebench.backends.baselines import preference_of
 from attunebench.conversations.groups import GROUPS, diagnosis_groups
-from attunebench.conversations.schema import Conversation, Turn, Variant
+from attunebench.conversations.schema import Conversation, Turn
 from attunebench.protocol.arena import Shown
 from attunebench.reports.audit import AuditTask, rule_words
 from attunebench.statistics.agreement import Agreement, cohen_kappa, percent_agreement
 from attunebench.statistics.bootstrap import Floats, Labels, Resampling, resample_weights
 from attunebench.text import counted, number
 
-AUTHORS: Mapping[Variant, ReplyKind] = {"original": "original", "alternate": "alternate", "human": "edited"}
-"""Reply of a turn → author in the arena of an audit."""
 GENERAL = "general"
 RULES = ("longest", "shortest", "edited")
 RANDOM, MAJORITY = "random", "majority of judges"
@@ -80,20 +79,20 @@ def choices_of(conversations: Sequence[Conversation]) -> list[Choice]:
 
 
 def pairs_of(conversation: Conversation, turn: Turn) -> dict[str, Pair]:
-    """The pairs of a turn's replies that have a text, each with the earlier of `AUTHORS` at the left."""
+    """The pairs of a turn's replies that have a text, each with the earlier of `CANDIDATES` at the left."""
     history = f"{conversation.conversation_id}/{turn.number}"
-    there = [author for variant, author in AUTHORS.items() if (turn.variants[variant] or "").strip()]
+    there = [author for variant, author in CANDIDATES.items() if (turn.variants[variant] or "").strip()]
     ids = {f"{history}/{left}-{right}": (left, right) for left, right in combinations(there, 2)}
     return {id: Pair(id=id, history=history, left=left, right=right) for id, (left, right) in ids.items()}
 
 
 def _winners(conversation_id: str, turn: Turn) -> dict[str, dict[str, int]]:
     """Pair → question → +1 for left, −1 for right."""
-    order, said = list(AUTHORS), dict[tuple[str, str], set[int]]()
+    order, said = list(CANDIDATES), dict[tuple[str, str], set[int]]()
     for one in turn.comparisons:
         if one.winner is not None and all((turn.variants[variant] or "").strip() for variant in (one.a, one.b)):
             left, right = sorted((one.a, one.b), key=order.index)
-            pair = f"{conversation_id}/{turn.number}/{AUTHORS[left]}-{AUTHORS[right]}"
+            pair = f"{conversation_id}/{turn.number}/{CANDIDATES[left]}-{CANDIDATES[right]}"
             winner = one.a if one.winner == "A" else one.b
             said.setdefault((pair, one.question_id), set()).add(1 if winner == left else -1)
     winners: dict[str, dict[str, int]] = {}

@@ -15,9 +15,10 @@ from factory import make_conversation, write_conversations
 from sklearn.metrics import cohen_kappa_score
 
 from attunebench.analyses.table import Missing
-from attunebench.arena.audit import AUTHORS, GENERAL, MAJORITY, Audit, audit_analysis, choices_of, pairs_of
+from attunebench.arena.audit import GENERAL, MAJORITY, Audit, audit_analysis, choices_of, pairs_of
 from attunebench.arena.folder import Arena
 from attunebench.arena.objects import History, Message, Reply, Verdict
+from attunebench.arena.replies import CANDIDATES
 from attunebench.arena.sampling import ArenaSettings
 from attunebench.conversations import demo_folder, load_conversations
 from attunebench.conversations.schema import Conversation
@@ -36,7 +37,7 @@ def judged(conversations: Sequence[Conversation], accuracy: Mapping[str, float],
         for turn in conversation.turns:
             name = f"{conversation.conversation_id}/{turn.number}"
             histories[name] = History(id=name, turns=(Message(role="seeker", text=turn.user_message),))
-            for variant, author in AUTHORS.items():
+            for variant, author in CANDIDATES.items():
                 text = turn.variants[variant] or ""
                 replies[name, author] = Reply(history=name, author=author, kind=author, text=text)
             pairs |= pairs_of(conversation, turn)
