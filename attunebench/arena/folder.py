@@ -104,7 +104,7 @@ def note_step(folder: Path, step: Mapping[str, Any]) -> None:
         steps = _made(path).get("steps", [])
         if json.loads(json.dumps(step)) not in steps:
             with atomic_write(path) as file:
-                made = {"schema_version": 1, "steps": [*steps, step]}
+                made = {**_made(path), "schema_version": 1, "steps": [*steps, step]}
                 file.write(json.dumps(made, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
     finally:
         release()
