@@ -10,7 +10,16 @@ from typing import Any
 
 from attunebench.codebook import Codebook, default_codebook
 from attunebench.conversations.traits import CANNOT_TELL, Trait
-from attunebench.protocol.calls import CHANGES, DIMENSIONS, PREDICTED_PROFILE, PREFERENCES, RATINGS, Asked, Kind, PanasStrategy
+from attunebench.protocol.calls import (
+    CHANGES,
+    DIMENSIONS,
+    PREDICTED_PROFILE,
+    PREFERENCES,
+    RATINGS,
+    Asked,
+    Kind,
+    PanasStrategy,
+)
 
 BINARY_MAPS = ("binary_om_assessment", "binary_human_prediction")
 JUDGE_MAP = "draft_binary_assessment"

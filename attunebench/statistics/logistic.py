@@ -49,14 +49,13 @@ def bounded_by_ridge(design: Floats, outcome: Floats, beta: Floats, ridge: float
     return (moved > _MOVED * np.maximum(1.0, np.abs(beta))).astype(np.float64)
 
 
-def resampled_logistic(
+def resampled_derivatives(
     design: Floats, outcome: Floats, beta: Floats, sums: Callable[[Floats], Floats], ridge: float = RIDGE
 ) -> tuple[Floats, Floats]:
-    """`logistic` of each resample by one step of Newton's method from `beta`, and the curvature of each: (resamples,
-    coefficients) and (resamples, coefficients, coefficients).
+    """Gradient and curvature of the penalised log-likelihood at `beta` in each resample: (resamples, coefficients) and
+    (resamples, coefficients, coefficients).
 
-    `sums` gives the weighted sums of columns of rows in each resample. One step from the estimate differs from a whole
-    refit by less than resampling does (Davidson & MacKinnon 1999).
+    `sums` gives the weighted sums of columns of rows in each resample.
     """
     size = len(beta)
     chance = _chance(design, beta)
@@ -68,8 +67,13 @@ def resampled_logistic(
     curvature = np.empty((len(halves), size, size))
     curvature[:, one, other] = curvature[:, other, one] = halves
     curvature += ridge * np.eye(size)
-    gradient = sums(design * (outcome - chance)[:, None]) - ridge * beta
-    return beta + np.linalg.solve(curvature, gradient[..., None])[..., 0], curvature
+    return sums(design * (outcome - chance)[:, None]) - ridge * beta, curvature
+
+
+def stepped(beta: Floats, gradient: Floats, curvature: Floats) -> Floats:
+    """`logistic` of each resample by one step of Newton's method from the estimate of all rows, which differs from a
+    whole refit by less than resampling does (Davidson & MacKinnon 1999)."""
+    return np.asarray(beta + np.linalg.solve(curvature, gradient[..., None])[..., 0])
 
 
 def _chance(design: Floats, beta: Floats) -> Floats:
