@@ -18,6 +18,7 @@ from attunebench.protocol import messages as show
 from attunebench.protocol.calls import (
     BLIND,
     CHANGES,
+    DIMENSIONS,
     PREDICTED_PROFILE,
     Asked,
     Call,
@@ -221,7 +222,11 @@ def _readable(asked: Asked, missing: Sequence[str]) -> str:
         group, _, item = path.rpartition(".")
         groups.setdefault(group or item, []).append(item if group else "")
     sizes = dict.fromkeys((*BINARY_MAPS, JUDGE_MAP), len(asked.questions))
-    sizes |= {"pairwise_selections": len(asked.comparisons), PREDICTED_PROFILE: len(asked.traits)}
+    sizes |= {
+        "pairwise_selections": len(asked.comparisons),
+        PREDICTED_PROFILE: len(asked.traits),
+        "dimensions": len(DIMENSIONS),
+    }
     return "; ".join(
         group if items == [""] or len(items) == sizes.get(group, 0) else f"{group} ({', '.join(items)})"
         for group, items in groups.items()

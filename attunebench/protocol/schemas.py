@@ -13,6 +13,7 @@ from attunebench.conversations.traits import CANNOT_TELL, Trait
 from attunebench.protocol.calls import (
     CHANGES,
     DIMENSIONS,
+    DRAFTS,
     PREDICTED_PROFILE,
     PREFERENCES,
     RATINGS,
@@ -80,7 +81,7 @@ def _format(shape: _Shape) -> tuple[_Schema, tuple[Path, ...]]:
     if verbose and kind == "review":
         reasons += ["emotion_reasoning", *(["binary_reasoning"] if questions else [])]
     fields: dict[str, _Schema] = {}
-    if kind in ("draft", "respond"):
+    if kind in DRAFTS:
         fields["drafted_response"] = _TEXT
     elif kind == "pairwise":
         fields["pairwise_selections"] = _map(comparisons, _choice(("A", "B")))
