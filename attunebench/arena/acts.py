@@ -281,10 +281,6 @@ def _rows_of_slice(
     return [[name, act.name, *cells] for act, *cells in zip(lexicon(), *columns, strict=True)]
 
 
-def intervals_text(settings: ArenaSettings) -> str:
-    return f"{100 * settings.level:g} % bootstrap intervals over histories"
-
-
 def excludes(cell: Cell, value: float = 0.0) -> bool:
     """Whether the interval of a cell lies to one side of the value, over enough histories."""
     return not cell.small and cell.low is not None and cell.high is not None and not cell.low <= value <= cell.high
