@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from attunebench.analyses.table import Analysis, Missing
 from attunebench.arena.acts import acts
+from attunebench.arena.agreement import agreement
 from attunebench.arena.bias import bias
 from attunebench.arena.folder import Arena
 from attunebench.arena.people import people
@@ -29,6 +30,7 @@ PARTS: Mapping[str, Part] = {
     "arena-people": Part("People against models", "Do people or models write the better replies?", people),
     "arena-acts": Part("Acts of supporters", "Which acts do raters cite, and which do replies do?", acts),
     "arena-bias": Part("Bias of judges", "What sways judges besides the quality of replies?", bias),
+    "arena-agreement": Part("Agreement", "Do people agree on the better reply, and judges with people?", agreement),
 }
 
 
