@@ -125,7 +125,7 @@ def judge(
     from attunebench.arena import asking
 
     settings = checked(asking.verdict_settings, folder=arena, judges=judges_of(judges, **reached), **values)
-    how = {"orders": orders, "own_family": own_family}
+    how: dict[str, Any] = {"orders": orders, "own_family": own_family}
     if dry_run:
         _show(asking.estimate_verdicts(arena, settings, **how), settings, "pairs")
         return
