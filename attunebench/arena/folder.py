@@ -51,6 +51,12 @@ class Arena:
     made: Mapping[str, Any] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What has to be said wherever numbers of this arena are shown, by the steps that made it."""
+        steps = (step for step in self.made.get("steps", ()) if isinstance(step, Mapping))
+        return tuple(step["notice"] for step in steps if isinstance(step.get("notice"), str))
+
 
 def read_lines(path: Path, kind: type[L]) -> list[L]:
     """The objects of a JSONL file. Raises DataError that names the file and the line."""
@@ -96,7 +102,7 @@ def note_step(folder: Path, step: Mapping[str, Any]) -> None:
         steps = _made(path).get("steps", [])
         if json.loads(json.dumps(step)) not in steps:
             with atomic_write(path) as file:
-                made = {"schema_version": 1, "steps": [*steps, step]}
+                made = {**_made(path), "schema_version": 1, "steps": [*steps, step]}
                 file.write(json.dumps(made, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
     finally:
         release()

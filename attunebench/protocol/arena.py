@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress, pairwise
 from typing import Literal
 
 from attunebench.prompts import fence, render
@@ -50,34 +51,52 @@ def plan_verdict(history_id: str, pair_id: str, order: Order, shown: Shown, judg
     return _call(name, history_id, Asked("verdict"), "arena/judge", prompt, judge)
 
 
-_FENCED = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*\n?", re.MULTILINE)
-_HEADING = re.compile(r"^[ \t]{0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*$", re.MULTILINE)
-_RULE = re.compile(r"^[ \t]*(?:[-*_][ \t]*){3,}$\n?", re.MULTILINE)
-_QUOTE = re.compile(r"^[ \t]*>[ \t]?", re.MULTILINE)
-_BULLET = re.compile(r"^([ \t]*)[*+•][ \t]+", re.MULTILINE)
-_LINK = re.compile(r"!?\[([^\[\]\n]{1,500})\]\([^()\s]{1,500}\)")
-_CODE = re.compile(r"`([^`\n]{1,1000})`")
-_STRONG = re.compile(r"(?<![\w*])\*{1,3}(?=\S)([^*\n]{1,1000})(?<=\S)\*{1,3}(?![\w*])")
-_UNDERLINED = re.compile(r"(?<!\w)_{1,3}(?=\S)([^_\n]{1,1000})(?<=\S)_{1,3}(?!\w)")
-_MARKS = (
-    (_FENCED, ""), (_RULE, ""), (_HEADING, r"\1"), (_QUOTE, ""), (_BULLET, r"\1- "), (_LINK, r"\1"), (_CODE, r"\1"),
-    (_STRONG, r"\1"), (_UNDERLINED, r"\1"),
-)  # fmt: skip
-_TRAILING = re.compile(r"[ \t\u00a0]+(?=\n|$)")
+_MARKS = tuple(
+    (re.compile(mark, re.MULTILINE), instead)
+    for mark, instead in (
+        (r"^[ \t]*(?:```|~~~)[^\n]*\n?", ""),  # fences
+        (r"^[ \t]*(?:[-*_][ \t]*){3,}$\n?", ""),  # rules
+        (r"^[ \t]{0,3}(?:#{1,6}|>)[ \t]+(?=\S)", ""),  # headings and quotes
+        (r"^([ \t]{0,20})[*+•][ \t]+(?=\S)", r"\1- "),  # bullets
+        (r"!?\[([^\[\]\n]{1,500})\]\([^()\s]{1,500}\)", r"\1"),  # links
+        (r"`([^`\n]{1,1000})`", r"\1"),
+        (r"(?<![\w*])\*{1,3}(?=[^\s*])([^*\n]{1,1000})(?<=\S)\*{1,3}(?![\w*])", r"\1"),
+        (r"(?<!\w)_{1,3}(?=[^\s_])([^_\n]{1,1000})(?<=\S)_{1,3}(?!\w)", r"\1"),
+    )
+)
 _RUNS = re.compile(r"(?<=\S)[ \t\u00a0]{2,}")
 _BREAKS = re.compile(r"\n{3,}")
+_LABEL = r"\A\s*(?:\*\*)?(?:{names})(?:\*\*)?\s{{0,3}}:(?:\*\*)?\s+"
+_SPEAKERS = ("supporter", "assistant", "ai", "response", "reply")
+NAME = "[name]"
+"""What stands in a text where it named its author."""
 
 
-def normalised(text: str) -> tuple[str, tuple[str, ...]]:
-    """The text without markdown and with plain white space, as judges see all replies; and which of the two,
-    "markdown" and "white space", it changed. Its words stay."""
-    plain = text
+def normalised(text: str, names: Sequence[str] = ()) -> tuple[str, tuple[str, ...]]:
+    """The text as judges see all replies, and which of "names", "markdown" and "white space" that changed.
+
+    Without markdown, with plain white space, without the name of a speaker in front, and without the author's `names`
+    where these are no words (`vendor/model-4o`, and `model-4o` with it). The words stay.
+    """
+    stages = [text, _without_names(text, names)]
+    plain = stages[-1]
     for mark, instead in _MARKS:
         plain = mark.sub(instead, plain)
-    spaced = _BREAKS.sub("\n\n", _RUNS.sub(" ", _TRAILING.sub("", plain.replace("\r\n", "\n").replace("\r", "\n"))))
-    spaced = spaced.strip()
-    changes = {"markdown": plain != text, "white space": spaced != plain}
-    return spaced, tuple(what for what, changed in changes.items() if changed)
+    lines = plain.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    spaced = _BREAKS.sub("\n\n", _RUNS.sub(" ", "\n".join(line.rstrip() for line in lines))).strip()
+    stages += [plain, spaced]
+    changed = [before != after for before, after in pairwise(stages)]
+    return spaced, tuple(compress(("names", "markdown", "white space"), changed))
+
+
+def _without_names(text: str, names: Sequence[str]) -> str:
+    known = {part for name in names for part in (name, name.rpartition("/")[2]) if part}
+    labels = "|".join(map(re.escape, sorted((*known, *_SPEAKERS), key=len, reverse=True)))
+    text = re.sub(_LABEL.format(names=labels), "", text, count=1, flags=re.IGNORECASE)
+    for name in sorted(known, key=len, reverse=True):
+        if not name.isalpha():
+            text = re.sub(rf"(?<![\w/-]){re.escape(name)}(?![\w/-])", NAME, text, flags=re.IGNORECASE)
+    return text
 
 
 def _transcript(history: Sequence[Told]) -> str:

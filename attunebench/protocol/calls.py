@@ -24,6 +24,8 @@ YesNo = Literal["yes", "no"]
 ALL_KINDS: tuple[Kind, ...] = get_args(Kind)
 KINDS: tuple[Kind, ...] = tuple(kind for kind in ALL_KINDS if kind not in ("profile", "respond", "verdict"))
 """The calls of the benchmark itself; `profile` belongs to a task of its own, the last two to an arena."""
+DRAFTS: frozenset[Kind] = frozenset(("draft", "respond"))
+"""The calls that are answered by a text for a person, `drafted_response`."""
 RATINGS = ("overall_score", "emotional_appropriateness", "helpfulness", "tone_match")
 """What a judge rates 1–7: on the relative scale only where there is a reference."""
 PREFERENCES = {"1 much better": 2, "1 slightly better": 1, "same": 0, "2 slightly better": -1, "2 much better": -2}
