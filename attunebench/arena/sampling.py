@@ -5,19 +5,33 @@ Fifteen raters of one pair are no fifteen pieces of evidence. Where there are fe
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from attunebench.arena.table import VerdictTable
-from attunebench.statistics.bootstrap import Counts, Floats, Resampling, percentile_interval, resample_weights
+from attunebench.analyses.verdicts import counted
+from attunebench.arena.table import PEOPLE, VerdictTable
+from attunebench.statistics.bootstrap import (
+    Counts,
+    Floats,
+    Labels,
+    Resampling,
+    parts_of,
+    percentile_interval,
+    resample_weights,
+)
 
 Ties = Literal["half", "dropped", "davidson"]
 Ensemble = Literal["majority", "mean"]
 
+JUDGES = "judges"
 FEW_RATERS = 20
 """Under this many raters their own chance is told from that of histories no longer, so both are resampled."""
+
+_CHUNK_CELLS = 4_000_000
+"""Resamples times columns that are in memory at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +76,97 @@ class Draws:
             else np.ones((settings.resamples, 1))
         )
 
-    def sums(self, values: Floats) -> Floats:
-        """Σ weight · value over the verdicts: (resamples, columns) from (verdicts, columns), without NaN."""
-        units, columns = len(self.table.histories), values.shape[1]
-        drawn = np.zeros((self.settings.resamples, columns))
+    def tallies(self, columns: Labels, values: Floats, count: int) -> Iterator[Floats]:
+        """Σ weight · value in each of `count` columns, in parts of resamples: (resamples, count) altogether.
+
+        `columns` and `values` are (verdicts, k): a verdict adds each of its values to the column beside it.
+        """
+        from scipy.sparse import coo_matrix
+
+        shape, cells = (count, self._histories.shape[1]), []
         for rater in range(self._weights.shape[1]):
             rows = np.flatnonzero(self._place == rater)
-            cells = np.zeros((max(1, units), columns))
-            np.add.at(cells, self.table.history[rows], values[rows])
-            drawn += self._weights[:, rater, None] * (self._histories.astype(np.float64) @ cells)
-        return drawn
+            histories = np.repeat(self.table.history[rows], columns.shape[1])
+            entries = (values[rows].ravel(), (columns[rows].ravel(), histories))
+            cells.append(coo_matrix(entries, shape).tocsr())
+            cells[-1].eliminate_zeros()
+        for part in parts_of(self.settings.resamples, count, _CHUNK_CELLS):
+            drawn, weights = np.zeros((part.stop - part.start, count)), self._histories[part].T.astype(np.float64)
+            for each, own in zip(cells, self._weights[part].T, strict=True):
+                drawn += own[:, None] * (each @ weights).T
+            yield drawn
+
+    def sums(self, values: Floats) -> Floats:
+        """Σ weight · value over the verdicts: (resamples, columns) from (verdicts, columns), without NaN."""
+        columns = np.broadcast_to(np.arange(values.shape[1]), values.shape)
+        return np.concatenate(list(self.tallies(columns, values, values.shape[1])))
 
     def interval(self, samples: Floats) -> tuple[Floats, Floats]:
         """The percentile interval of each column of (resamples, columns); NaN under two histories."""
-        if len(np.unique(self.table.history)) < 2:
-            gap = np.full(samples.shape[1], np.nan)
-            return gap, gap
-        return percentile_interval(samples, self.settings.level)
+        histories = np.full(samples.shape[1], len(np.unique(self.table.history)))
+        return interval_of(samples, histories, self.settings)
+
+
+def interval_of(samples: Floats, histories: Labels, settings: ArenaSettings) -> tuple[Floats, Floats]:
+    """The percentile interval of each column of (resamples, columns); NaN where it is over fewer than two histories."""
+    low, high = percentile_interval(samples, settings.level)
+    low[histories < 2] = high[histories < 2] = np.nan
+    return low, high
+
+
+def size_text(table: VerdictTable) -> str:
+    """ "40,500 verdicts of 15 raters on 2,700 pairs in 300 histories", for captions."""
+    parts = zip((table.pair, table.history), ("pair", "history"), ("pairs", "histories"), strict=True)
+    pairs, histories = (counted(len(np.unique(rows)), *names) for rows, *names in parts)
+    raters = counted(len(np.unique(table.rater)), "rater")
+    return f"{counted(len(table), 'verdict')} of {raters} on {pairs} in {histories}"
+
+
+def intervals_text(table: VerdictTable, settings: ArenaSettings) -> str:
+    """How intervals over these verdicts were made."""
+    raters = Draws(table, settings).raters
+    units = f"histories and of raters, of whom there are under {FEW_RATERS}" if raters else "histories"
+    return f"{100 * settings.level:g} % percentile bootstrap intervals, {settings.resamples:,} resamples of {units}."
+
+
+class RaterGroup(NamedTuple):
+    """Whose verdicts numbers are from: `key` as drills have it. `table` has both orders merged, `read` all verdicts."""
+
+    name: str
+    key: str
+    table: VerdictTable
+    read: VerdictTable
+
+    @property
+    def pooled(self) -> bool:
+        """Whether these are people, or all judges, and not one judge of several."""
+        return self.key in (PEOPLE, JUDGES)
+
+
+def rater_groups(table: VerdictTable, settings: ArenaSettings) -> list[RaterGroup]:
+    """People, all judges as one where there are several, and each judge; of those with an answer."""
+    people, judges, found = table.of_people(), table.of_judges(), list[RaterGroup]()
+    merged = judges.merged()
+    if not np.isnan(people.preference).all():
+        found.append(RaterGroup(PEOPLE, PEOPLE, people.merged().answered(), people))
+    there = [place for place in np.unique(judges.rater) if not np.isnan(judges.preference[judges.rater == place]).all()]
+    if len(there) > 1:
+        as_one = merged.as_one_rater(mean=settings.ensemble == "mean").answered()
+        found.append(RaterGroup(f"all judges ({settings.ensemble})", JUDGES, as_one, judges))
+    for place in there:
+        name = table.raters[place]
+        own = merged.where(merged.rater == place).answered()
+        found.append(RaterGroup(name, name, own, judges.where(judges.rater == place)))
+    return found
+
+
+def leading_groups(groups: Sequence[RaterGroup]) -> list[RaterGroup]:
+    """People and all judges, or the only judge: those whose numbers are told by slice and by dimension."""
+    return [one for one in groups if one.pooled] + [one for one in groups[-1:] if len(groups) < 3 and not one.pooled]
+
+
+def slices_of(groups: Sequence[RaterGroup]) -> list[str]:
+    """The slices in which there are answers, in the order of the histories."""
+    there = {place for group in groups for place in np.unique(group.table.history).tolist()}
+    table = groups[0].table
+    return list(dict.fromkeys(name for place, name in enumerate(table.slices) if place in there))

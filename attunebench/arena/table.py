@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attunebench.arena.folder import Arena
 from attunebench.arena.objects import DIMENSIONS, ReplyKind, Side
-from attunebench.statistics.bootstrap import Floats, Labels
+from attunebench.statistics.bootstrap import Floats, Labels, ratio
 
 _SIDES: dict[Side, float] = {"left": 1.0, "same": 0.0, "right": -1.0}
+PEOPLE = "people"
+"""The author that all people are together, and the rater that they are."""
 _ROWS = ("pair", "history", "left", "right", "rater", "preference", "slot", "dimensions", "flipped")
 
 
@@ -71,6 +74,41 @@ class VerdictTable:
         """+1 where left won, −1 where right did, 0 for a tie, NaN without an answer."""
         return np.asarray(np.sign(self.preference))
 
+    def with_people_as_one(self) -> VerdictTable:
+        """Where several authors are people: all of them as one author, without verdicts between them."""
+        human = np.array([kind == "human" for kind in self.kinds], dtype=bool)
+        if human.sum() < 2:
+            return self
+        others = [name for name, person in zip(self.authors, human, strict=True) if not person]
+        place = np.where(human, len(others), np.cumsum(~human) - 1)
+        rows = self.where(~(human[self.left] & human[self.right]))
+        return replace(
+            rows,
+            authors=(*others, PEOPLE),
+            kinds=(*(kind for kind in self.kinds if kind != "human"), "human"),
+            left=place[rows.left],
+            right=place[rows.right],
+        )
+
+    def as_one_rater(self, *, mean: bool = False) -> VerdictTable:
+        """One row for each pair: what most raters say, a tie where no answer is in front, or their mean preference."""
+        if not len(self):
+            return self
+        _, first, group = np.unique(self.pair, return_index=True, return_inverse=True)
+        pool = partial(_mean if mean else _majority, group=group, n=len(first))
+        columns = [pool(self.dimensions[:, place]) for place in range(len(DIMENSIONS))]
+        nothing = np.zeros(len(first), dtype=np.intp)
+        return replace(
+            self.where(first),
+            rater=nothing,
+            raters=("all",),
+            judges=np.array([self.judges[self.rater].all()]),
+            preference=pool(self.preference),
+            dimensions=np.column_stack(columns),
+            slot=nothing.astype(np.float64),
+            flipped=nothing > 0,
+        )
+
     def merged(self) -> VerdictTable:
         """One row for each rater and pair: the mean preference over its orders; a tie where the orders name different
         winners. An order without an answer does not count beside one with an answer."""
@@ -82,12 +120,7 @@ class VerdictTable:
         n = len(first)
 
         def mean(values: Floats) -> Floats:
-            known = ~np.isnan(values)
-            sums = np.bincount(group, np.where(known, values, 0.0), minlength=n)
-            counts = np.bincount(group, known, minlength=n)
-            with np.errstate(invalid="ignore"):
-                means = np.where(counts > 0, sums / counts, np.nan)
-            return np.asarray(np.where(self._opposed(group, values, n), np.where(counts > 0, 0.0, np.nan), means))
+            return np.asarray(np.where(self._opposed(group, values, n), 0.0, _mean(values, group, n)))
 
         dimensions = np.column_stack([mean(self.dimensions[:, place]) for place in range(len(DIMENSIONS))])
         answered = ~np.isnan(self.preference)
@@ -103,6 +136,21 @@ class VerdictTable:
         """Groups in which one value is above 0 and another below."""
         above, below = (np.bincount(group, part, minlength=n) > 0 for part in (values > 0, values < 0))
         return np.asarray(above & below)
+
+
+def _mean(values: Floats, group: Labels, n: int) -> Floats:
+    """Of each group, over what is known; NaN without anything."""
+    known = ~np.isnan(values)
+    return ratio(np.bincount(group, np.where(known, values, 0.0), minlength=n), np.bincount(group[known], minlength=n))
+
+
+def _majority(values: Floats, group: Labels, n: int) -> Floats:
+    """The sign that most values of each group have, 0 where two are as frequent; NaN without any."""
+    signs = np.array([-1.0, 0.0, 1.0])
+    votes = np.stack([np.bincount(group[np.sign(values) == sign], minlength=n) for sign in signs])
+    most = votes == votes.max(axis=0)
+    winner = np.where(most.sum(axis=0) == 1, signs[most.argmax(axis=0)], 0.0)
+    return np.asarray(np.where(votes.sum(axis=0) > 0, winner, np.nan))
 
 
 def table_of(arena: Arena) -> VerdictTable:

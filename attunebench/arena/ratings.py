@@ -1,0 +1,347 @@
+"""Ratings of authors by people, by each judge and by all judges together (spec 10.3, item 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from attunebench.analyses.sampling import cells_of
+from attunebench.analyses.table import (
+    Analysis,
+    Cell,
+    Chart,
+    Drill,
+    Filled,
+    Missing,
+    Table,
+    cell_of,
+    column,
+    counts,
+    table,
+    words,
+)
+from attunebench.analyses.verdicts import listed, number, with_interval
+from attunebench.arena.contests import Contests, Rated, rate
+from attunebench.arena.folder import Arena
+from attunebench.arena.objects import DIMENSIONS
+from attunebench.arena.sampling import (
+    ArenaSettings,
+    RaterGroup,
+    interval_of,
+    intervals_text,
+    leading_groups,
+    rater_groups,
+    size_text,
+    slices_of,
+)
+from attunebench.arena.table import PEOPLE, VerdictTable
+from attunebench.errors import UsageError
+from attunebench.statistics.bootstrap import Floats, ratio
+
+_ELO = "Bradley–Terry, 400/ln 10 · θ: 400 points are odds of 10 to 1."
+_TIES = {
+    "half": "A tie counts as half a win to both",
+    "dropped": "Ties are left out",
+    "davidson": "Ties are fitted by Davidson's model",
+}
+
+
+def ratings(_arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> Analysis:
+    """Ratings overall, by rater, by slice and by dimension, who beats whom, and what standing first is worth."""
+    settings = _with_anchor(verdicts, settings)
+    groups = rater_groups(verdicts.with_people_as_one(), settings)
+    if not groups:
+        raise Missing("No verdict in this arena has an answer.")
+    rated = {group.key: rate(group.table, settings) for group in groups}
+    first = Standings(groups[0], rated[groups[0].key], _persons(verdicts, groups[0], rated, settings))
+    tables = (
+        first.overall(),
+        first.of_persons(),
+        _by_rater(groups, rated),
+        _by_slice(groups, settings),
+        _by_dimension(groups, settings),
+        _win_matrix(groups[0], settings),
+        _raters(groups, rated, settings),
+    )
+    anchor = first.rated.anchor
+    return Analysis(
+        shows=first.shows(),
+        cannot="A rating says how often an author's reply is preferred to the replies that it met. It assumes one "
+        "order of the authors in all histories, and does not say whether a reply helped the seeker.",
+        tables=tuple(one for one in tables if one.rows),
+        warnings=tuple(text for group in groups for text in rated[group.key].warnings(f"Rated by {group.name}")),
+        notes=(
+            f"{_TIES[settings.ties]}. {anchor + ' is the anchor' if anchor else 'The mean of all authors'} is 1000.",
+            intervals_text(groups[0].table, settings),
+        ),
+    )
+
+
+def _with_anchor(verdicts: VerdictTable, settings: ArenaSettings) -> ArenaSettings:
+    """The settings with the name that the anchor has where people are one author."""
+    human = [name for name, kind in zip(verdicts.authors, verdicts.kinds, strict=True) if kind == "human"]
+    if human and settings.anchor in (PEOPLE, *human):
+        return replace(settings, anchor=human[0] if len(human) == 1 else PEOPLE)
+    if settings.anchor and settings.anchor not in verdicts.authors:
+        authors = listed(verdicts.authors, most=8)
+        raise UsageError(f"The anchor {settings.anchor!r} is not an author in this arena. Authors: {authors}.")
+    return settings
+
+
+def _persons(
+    verdicts: VerdictTable, first: RaterGroup, rated: Mapping[str, Rated], settings: ArenaSettings
+) -> Rated | None:
+    """The ratings with each person as an author, where several were put together; level with the others'."""
+    if first.table.authors == verdicts.authors:
+        return None
+    return rate(rater_groups(verdicts, settings)[0].table, settings, level_with=rated[first.key])
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """The ratings by the first group of raters, and those of single persons where several have written replies."""
+
+    group: RaterGroup
+    rated: Rated
+    persons: Rated | None
+
+    def band(self) -> dict[str, float]:
+        """Lines of a chart: the rating of all people together, and that of the best person of several."""
+        human = [at for at, kind in enumerate(self.group.table.kinds) if kind == "human"]
+        if len(human) != 1 or np.isnan(self.rated.value[human[0]]):
+            return {}
+        return {"people": float(self.rated.value[human[0]]), **self._best_person()}
+
+    def _best_person(self) -> dict[str, float]:
+        """One with too few histories only where all have too few."""
+        one = self.persons
+        if one is None:
+            return {}
+        own = [at for at, name in enumerate(one.authors) if name not in self.rated.authors and one.n[at]]
+        enough = [at for at in own if one.histories[at] >= one.settings.small] or own
+        best = max(enough, key=lambda at: one.value[at])
+        return {f"best person ({one.authors[best]})": float(one.value[best])}
+
+    def overall(self) -> Table:
+        """The forest of all authors."""
+        group, rated = self.group, self.rated
+        title = f"Ratings by {group.name}"
+        return table(
+            "ratings",
+            title,
+            words("author", rated.authors),
+            words("kind", group.table.kinds, meaning="Who wrote the replies."),
+            counts("comparisons", rated.n, meaning="Verdicts on pairs with this author."),
+            counts("histories", rated.histories),
+            _rating_column("rating", rated.cells(drills_of(rated.authors, ("rater", group.key)))),
+            order=best_first(rated.value),
+            caption=f"{size_text(group.table)}.",
+            chart=Chart("intervals", "author", ("rating",), title, "Elo points", self.band(), lead=True),
+        )
+
+    def of_persons(self) -> Table:
+        """Every person's rating, on the scale of the others; no row where replies of people have one author."""
+        one, rows = self.persons, []
+        if one is not None:
+            cells = one.cells(drills_of(one.authors, ("rater", self.group.key)))
+            everybody = list(zip(one.authors, one.n, one.histories, cells, strict=True))
+            rows = [everybody[at] for at in best_first(one.value) if one.authors[at] not in self.rated.authors]
+        return table(
+            "persons",
+            f"Ratings of single persons by {self.group.name}",
+            words("author"),
+            counts("comparisons"),
+            counts("histories"),
+            _rating_column("rating", ()),
+            rows=rows,
+            caption="On the scale of the ratings above. The rating of the best person is biased upwards, since that "
+            "person was chosen by it.",
+            chart=Chart("intervals", "author", ("rating",), "Ratings of single persons", "Elo points"),
+        )
+
+    def shows(self) -> str:
+        """The first two authors and whether their difference is significant, and where people stand."""
+        rated, cells = self.rated, self.rated.cells()
+        order = [at for at in best_first(rated.value) if not np.isnan(rated.value[at])]
+        if not order:
+            return "No author has a rating."
+        first = rated.authors[order[0]]
+        text = f"Rated by {self.group.name}, {first} is highest: {with_interval(cells[order[0]], 0)}."
+        if len(order) > 1 and len(rated.groups) == 1:
+            one, other = order[:2]
+            samples, histories = rated.samples[:, [one]] - rated.samples[:, [other]], rated.histories[[one, other]]
+            low, high = interval_of(samples, histories.min(keepdims=True), rated.settings)
+            ahead = cell_of(rated.value[one] - rated.value[other], low[0], high[0])
+            sure = ahead.low is not None and ahead.low > 0
+            text += f" The difference to {rated.authors[other]}, {with_interval(ahead, 0)} points, "
+            text += "is significant." if sure else "is not significant."
+        for name, value in self.band().items():
+            text += f" {'People' if name == 'people' else name.capitalize()}: {number(value, 0)}."
+        return text
+
+
+def best_first(values: Floats) -> list[int]:
+    """Places in descending order, what is undefined last."""
+    return [int(at) for at in np.argsort(-values, kind="stable")]
+
+
+def drills_of(authors: Sequence[str], *more: tuple[str, str]) -> list[Drill | None]:
+    """For each author the verdicts on its replies, of those that `more` names."""
+    return [Drill(where=(("kind", "human") if name == PEOPLE else ("author", name), *more)) for name in authors]
+
+
+def _rating_column(id: str, cells: Sequence[Cell], label: str = "") -> Filled:
+    return column(id, cells, label, "number", _ELO, better=True, digits=0)
+
+
+def _by_rater(groups: Sequence[RaterGroup], rated: Mapping[str, Rated]) -> Table:
+    """The ratings by each group of raters beside each other; no row where there is one group."""
+    first = rated[groups[0].key]
+    cells = [rated[group.key].cells(drills_of(first.authors, ("rater", group.key))) for group in groups]
+    ids = tuple(f"by_{group.key}" for group in groups)
+    return table(
+        "by-rater",
+        "Ratings by rater",
+        words("author", first.authors),
+        *(_rating_column(id, of, group.name) for id, of, group in zip(ids, cells, groups, strict=True)),
+        order=best_first(first.value) if len(groups) > 1 else (),
+        caption="Each column is a fit of its own; n counts verdicts.",
+        chart=Chart("heatmap", "author", ids, "Ratings by rater", "Elo points", {"1000": 1000.0}),
+    )
+
+
+def _by_slice(groups: Sequence[RaterGroup], settings: ArenaSettings) -> Table:
+    """The ratings in each slice, by people and by all judges; no row where there is one slice."""
+    names = slices_of(groups)
+    rows = []
+    for group in leading_groups(groups) if len(names) > 1 else ():
+        tables = [group.table.of_slice(name) for name in names]
+        rows += _rows_of_parts(group, tables, [("slice", name) for name in names], settings)
+    return table(
+        "slices",
+        "Ratings by slice",
+        words("rater"),
+        words("author"),
+        *(_rating_column(f"slice_{name}", (), name) for name in names),
+        rows=rows,
+        caption="Each slice is a fit of its own with a mean (or anchor) of 1000, so only the order and the distances "
+        "can be compared between slices; n counts verdicts.",
+        chart=Chart("lines", "author", tuple(f"slice_{name}" for name in names), "Ratings by slice", "Elo points"),
+    )
+
+
+def _by_dimension(groups: Sequence[RaterGroup], settings: ArenaSettings) -> Table:
+    """The ratings in each dimension, by people and by all judges; no row where no verdict has dimensions."""
+    rows = []
+    for group in leading_groups(groups):
+        tables = [group.table.in_dimension(at).answered() for at in range(len(DIMENSIONS))]
+        if any(map(len, tables)):
+            rows += _rows_of_parts(group, tables, [("dimension", name) for name in DIMENSIONS], settings)
+    return table(
+        "dimensions",
+        "Ratings by dimension",
+        words("rater"),
+        words("author"),
+        *(_rating_column(name, ()) for name in DIMENSIONS),
+        rows=rows,
+        caption="Each dimension is a fit of its own; n counts verdicts.",
+        chart=Chart("heatmap", "author", tuple(DIMENSIONS), "Ratings by dimension", "Elo points", {"1000": 1000.0}),
+    )
+
+
+def _rows_of_parts(
+    group: RaterGroup, tables: Sequence[VerdictTable], names: Sequence[tuple[str, str]], settings: ArenaSettings
+) -> list[list[Cell | str]]:
+    """A row for each author, with the rating in each of these parts of the verdicts."""
+    parts = [rate(one, settings) for one in tables]
+    authors = group.table.authors
+    columns = [
+        one.cells(drills_of(authors, ("rater", group.key), name)) for one, name in zip(parts, names, strict=True)
+    ]
+    order = best_first(np.where(np.isnan(parts[0].value), -np.inf, parts[0].value))
+    return [[group.name, authors[at], *(of[at] for of in columns)] for at in order]
+
+
+def _win_matrix(group: RaterGroup, settings: ArenaSettings) -> Table:
+    """How often the author of a row beats that of a column."""
+    contests, authors = Contests(group.table, settings), group.table.authors
+    size = len(authors)
+
+    def shares(wins: Floats) -> Floats:
+        return ratio(wins, wins + wins.swapaxes(1, 2)).reshape(len(wins), -1)
+
+    wins = contests.whole()[0]
+    histories = contests.histories().ravel()
+    samples = np.concatenate([shares(drawn) for drawn, *_ in contests.drawn()])
+    # All people together have no name, so that the other author is the one that is named.
+    named = [
+        (("kind", "human"), ("against", other if one == PEOPLE else one))
+        if PEOPLE in (one, other)
+        else (("author", one), ("against", other))
+        for one in authors
+        for other in authors
+    ]
+    drills = [Drill(where=(*names, ("rater", group.key))) for names in named]
+    cells = cells_of(
+        shares(wins)[0],
+        *interval_of(samples, histories, settings),
+        (wins + wins.swapaxes(1, 2))[0].ravel().astype(np.int64),
+        histories < settings.small,
+        drills,
+    )
+    cells = [replace(cell, drill=None) if cell.value is None else cell for cell in cells]
+    order = best_first(rate(group.table, settings).value)
+    ids = tuple(f"against_{authors[at]}" for at in order)
+    return table(
+        "win-matrix",
+        f"Win rate of row against column by {group.name}",
+        words("author", authors),
+        *(
+            column(id, cells[at::size], authors[at], "share", "Row's share of wins.", better=True)
+            for id, at in zip(ids, order, strict=True)
+        ),
+        order=order,
+        caption=f"{_TIES['half' if settings.ties == 'davidson' else settings.ties]}; n counts verdicts.",
+        chart=Chart("matrix", "author", ids, "Win rates", "share won", {"even": 0.5}),
+    )
+
+
+def _raters(groups: Sequence[RaterGroup], rated: Mapping[str, Rated], settings: ArenaSettings) -> Table:
+    """What each group of raters has said, and what standing first is worth to a reply."""
+    rows = []
+    for group in groups:
+        read, merged = group.read, group.read.merged()
+        answered = read.answered()
+        slot = (rated[group.key] if group.table.slot.any() else rate(answered, settings)).slot_cell(
+            ("rater", group.key)
+        )
+        both = int((np.unique(answered.pair * len(read.raters) + answered.rater, return_counts=True)[1] > 1).sum())
+        drill = Drill(where=(("rater", group.key),))
+        rows.append(
+            (
+                group.name,
+                Cell(len(read), drill=drill),
+                Cell(len(read) - len(answered), drill=Drill(where=(*drill.where, ("pairs", "unanswered")))),
+                len(np.unique(answered.pair)),
+                len(np.unique(answered.history)),
+                both,
+                Cell(int(merged.flipped.sum()), drill=Drill(where=(*drill.where, ("pairs", "flipped")))),
+                slot,
+            )
+        )
+    return table(
+        "raters",
+        "Raters",
+        words("rater"),
+        counts("verdicts"),
+        counts("unanswered", (), "", "Refused, unreadable or incomplete; they enter no other number."),
+        counts("pairs"),
+        counts("histories"),
+        counts("both_orders", (), "both orders", "Pairs that a rater has seen in both orders; of all judges, by each."),
+        counts("flipped", (), "", "Of these, pairs whose winner changes with the order; they count as ties."),
+        column("slot", (), "first slot", "number", "Elo points that the reply shown first gains.", digits=0),
+        rows=rows,
+        caption="The first slot is fitted to single verdicts, before the two orders are merged.",
+    )
