@@ -13,7 +13,7 @@ from pydantic import Field
 
 from attunebench._version import __version__
 from attunebench.analyses.table import Analysis
-from attunebench.arena.asking import ask_work, ask_verdicts, estimate_verdicts
+from attunebench.arena.asking import ask_verdicts, ask_work, estimate_verdicts
 from attunebench.arena.audit import GENERAL, Audit, audit_analysis, choices_of, pairs_of
 from attunebench.arena.ceiling import ceiling
 from attunebench.arena.folder import (
@@ -35,6 +35,7 @@ from attunebench.arena.work import ArenaWork, Key, Planned
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.files import atomic_write
+from attunebench.judging import UNNAMED_SCALE
 from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.calls import RATINGS, Call, Record
 from attunebench.protocol.plan import plan_conversation, with_draft
@@ -42,9 +43,11 @@ from attunebench.reports.analyses import render
 from attunebench.reports.audit import FILE, SCHEMA_VERSION, AuditTask, JudgeAudit
 from attunebench.results.votes import vote_of
 from attunebench.runner.events import Observer, RunSummary
+from attunebench.runner.fingerprint import settled
 from attunebench.runner.order import stratified_order
 from attunebench.runner.pricing import Estimate, estimate_work
-from attunebench.runner.settings import RunSettings
+from attunebench.runner.rejudge import rejudge_settings
+from attunebench.runner.settings import ModelSettings, RunSettings
 
 PARTICIPANT = "participant"
 PEOPLE_AGREE = 0.722
@@ -88,6 +91,14 @@ def make_arena(folder: Path, conversations: Sequence[Conversation], task: AuditT
     write_lines(lines_file(folder, "verdicts", PARTICIPANT), own)
 
 
+def audit_settings(results: Path, judges: Sequence[ModelSettings], **values: Any) -> RunSettings:
+    """The settings of an audit. The scale of ratings is that of the votes in `results`, unless `values` name one.
+
+    Raises as `rejudge_settings`."""
+    settings = settled(rejudge_settings(results, judges, **values), lambda _: None, within=True)
+    return settings.model_copy(update={"judge_scale": settings.scale})
+
+
 def sampled(conversations: Sequence[Conversation], settings: RunSettings) -> list[Conversation]:
     """The conversations that are audited: the beginning of the order in which a run takes them."""
     return list(stratified_order(conversations, settings.order_seed)[: settings.limit])
@@ -105,20 +116,23 @@ def ask_judges(
 ) -> RunSummary:
     """Ask the judges of `settings` what the arena in the folder lacks. Raises as `ask_verdicts` does."""
     how: dict[str, Any] = {"observer": observer, "interruptible": interruptible}
-    whole = settings.model_copy(update={"limit": None})
     if task == "pairwise":
-        return ask_verdicts(folder, whole, own_family=True, **how)
-    return ask_work(RatingWork(folder, whole, conversations, codebook), **how)
+        return ask_verdicts(folder, _of_verdicts(settings), own_family=True, **how)
+    return ask_work(RatingWork(folder, settings, conversations, codebook), **how)
+
+
+def _of_verdicts(settings: RunSettings) -> RunSettings:
+    """Those of `verdict_settings`: a comparison has no scale. The limit is one of conversations."""
+    return settings.model_copy(update={"judge_scale": UNNAMED_SCALE, "limit": None})
 
 
 def estimate_audit(
     folder: Path, conversations: Sequence[Conversation], settings: RunSettings, codebook: Codebook, task: AuditTask
 ) -> Estimate:
     """What `ask_judges` would request, including what the journal has."""
-    whole = settings.model_copy(update={"limit": None})
     if task == "pairwise":
-        return estimate_verdicts(folder, whole, own_family=True)
-    work = RatingWork(folder, whole, conversations, codebook)
+        return estimate_verdicts(folder, _of_verdicts(settings), own_family=True)
+    work = RatingWork(folder, settings, conversations, codebook)
     return estimate_work(work, work.notes)
 
 
@@ -130,6 +144,7 @@ class RatingWork(ArenaWork):
     def __init__(
         self, folder: Path, settings: RunSettings, conversations: Sequence[Conversation], codebook: Codebook
     ) -> None:
+        settings = settings.model_copy(update={"limit": None})
         super().__init__(folder, settings, {judge.model: judge for judge in settings.judges})
         scale = "judging/quality" if settings.scale == "quality" else "judge"
         self.templates = (scale, "judge_system", "reask", "transcript", "turn")
@@ -195,7 +210,9 @@ def rated_verdicts(arena: Arena, ratings: Sequence[Rating]) -> Iterator[Verdict]
                 difference, outcome = means[0] - means[1], "answered"
                 preference = ((difference > 0) - (difference < 0)) * (2 if abs(difference) >= _FAR else 1)
             extra: dict[str, Any] = {"ratings": means}
-            yield Verdict(pair=pair.id, rater=rater, rater_kind="judge", preference=preference, outcome=outcome, **extra)
+            yield Verdict(
+                pair=pair.id, rater=rater, rater_kind="judge", preference=preference, outcome=outcome, **extra
+            )
 
 
 def _mean(ratings: Mapping[str, float]) -> float | None:
