@@ -68,10 +68,8 @@ class Rating(Line):
 
 
 def make_arena(folder: Path, conversations: Sequence[Conversation], task: AuditTask, *, every: bool = False) -> None:
-    """The arena of an audit: turns, their replies, the pairs between which the participant chose (in the general
-    question or, with `every`, in any), and these choices as verdicts. What is there stays.
-
-    Raises DataError where the folder has other texts."""
+    """The arena of an audit: turns, their replies, and the pairs between which the participant chose, in the general
+    question or, with `every`, in any. What is there stays. Raises DataError where the folder has other texts."""
     choices = choices_of(conversations)
     wanted = {one.pair for one in choices if every or one.question == GENERAL}
     pairs = {id: pair for talk in conversations for turn in talk.turns for id, pair in pairs_of(talk, turn).items()}
@@ -81,14 +79,6 @@ def make_arena(folder: Path, conversations: Sequence[Conversation], task: AuditT
     add_replies(folder, "candidates", (one for one in candidates_of(conversations) if one.history in turns))
     add_pairs(folder, chosen)
     note_step(folder, {"command": "judge-audit", "task": task})
-    general = {one.pair: one.chosen for one in choices if one.question == GENERAL}
-    there = read_arena(folder).pairs
-    own = (
-        Verdict(pair=pair, rater=PARTICIPANT, rater_kind="human", preference=chosen)
-        for pair, chosen in general.items()
-        if pair in there
-    )
-    write_lines(lines_file(folder, "verdicts", PARTICIPANT), own)
 
 
 def audit_settings(results: Path, judges: Sequence[ModelSettings], **values: Any) -> RunSettings:
@@ -139,7 +129,7 @@ def estimate_audit(
 class RatingWork(ArenaWork):
     """The judges' ratings of every reply in an arena of turns, each by the very call that rates a draft."""
 
-    kind, part, templates = Rating, "ratings", ()
+    kind, part = Rating, "ratings"
 
     def __init__(
         self, folder: Path, settings: RunSettings, conversations: Sequence[Conversation], codebook: Codebook
@@ -205,14 +195,14 @@ def rated_verdicts(arena: Arena, ratings: Sequence[Rating]) -> Iterator[Verdict]
             if two[0] is None or two[1] is None:
                 continue
             means = [_mean(one.ratings) for one in two if one is not None]
-            preference, outcome = None, next((o.outcome for o in two if o and not o.ratings), "incomplete")
+            said: dict[str, Any] = {"ratings": means}
             if means[0] is not None and means[1] is not None:
-                difference, outcome = means[0] - means[1], "answered"
-                preference = ((difference > 0) - (difference < 0)) * (2 if abs(difference) >= _FAR else 1)
-            extra: dict[str, Any] = {"ratings": means}
-            yield Verdict(
-                pair=pair.id, rater=rater, rater_kind="judge", preference=preference, outcome=outcome, **extra
-            )
+                difference = means[0] - means[1]
+                sign = (difference > 0) - (difference < 0)
+                said |= {"preference": sign * (2 if abs(difference) >= _FAR else 1)}
+            else:
+                said |= {"preference": None, "outcome": next(one.outcome for one in two if one and not one.ratings)}
+            yield Verdict(pair=pair.id, rater=rater, rater_kind="judge", **said)
 
 
 def _mean(ratings: Mapping[str, float]) -> float | None:
@@ -228,7 +218,8 @@ def make_audit(
     *,
     every: bool = False,
 ) -> Analysis:
-    """Compute the audit of what judges have said in the arena, and write audit.json into its folder.
+    """Compute the audit of what judges have said in the arena, and write audit.json into its folder, and beside the
+    judges' verdicts the participants' own.
 
     Raises Missing where no judge has said anything, DataError for an arena that cannot be read."""
     arena = read_arena(folder)
@@ -237,6 +228,12 @@ def make_audit(
         for rater in dict.fromkeys(one.rater for one in ratings):
             own = [one for one in ratings if one.rater == rater]
             write_lines(lines_file(folder, "verdicts", rater), rated_verdicts(arena, own))
+    own_choices = (
+        Verdict(pair=one.pair, rater=PARTICIPANT, rater_kind="human", preference=one.chosen)
+        for one in choices_of(conversations)
+        if one.question == GENERAL and one.pair in arena.pairs
+    )
+    write_lines(lines_file(folder, "verdicts", PARTICIPANT), own_choices)
     arena = read_arena(folder)
     audit = Audit(conversations, arena, settings, every=every)
     analysis = audit_analysis(audit, task, ceiling(PEOPLE_AGREE, {1: 1.0}))
