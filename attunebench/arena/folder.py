@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from attunebench.arena.objects import History, Line, Pair, Reply, Verdict, as_line
+from attunebench.arena.objects import History, Line, Pair, Reply, Verdict, as_line, what_is_wrong
 from attunebench.errors import DataError
 from attunebench.files import atomic_write
 from attunebench.jsonfile import dump_json, read_json
@@ -51,6 +51,12 @@ class Arena:
     made: Mapping[str, Any] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What has to be said wherever numbers of this arena are shown, by the steps that made it."""
+        steps = (step for step in self.made.get("steps", ()) if isinstance(step, Mapping))
+        return tuple(step["notice"] for step in steps if isinstance(step.get("notice"), str))
+
 
 def read_lines(path: Path, kind: type[L]) -> list[L]:
     """The objects of a JSONL file. Raises DataError that names the file and the line."""
@@ -65,9 +71,7 @@ def read_lines(path: Path, kind: type[L]) -> list[L]:
         try:
             lines.append(kind.model_validate_json(line))
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            raise DataError(f"{path}, line {number}: {where and f'{where}: '}{first['msg']}.") from None
+            raise DataError(f"{path}, line {number}: {what_is_wrong(error)}.") from None
     return lines
 
 
@@ -143,8 +147,8 @@ def add_histories(folder: Path, histories: Iterable[History]) -> int:
     for one in histories:
         if (old := known.setdefault(one.id, one)).turns != one.turns:
             raise DataError(
-                f"The messages of history {one.id!r} differ from those in {path}, which have been answered; make a "
-                "new arena."
+                f"Histories of the id {one.id!r} have different messages. An arena keeps what replies answer: change "
+                "the id, or make a new arena."
             )
         known[one.id] = one if one.source == old.source else old
     write_lines(path, known.values())

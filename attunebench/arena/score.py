@@ -37,5 +37,5 @@ def score_arena(arena: Arena, settings: ArenaSettings | None = None) -> list[Ana
         except Missing as reason:
             found = Analysis(missing=str(reason))
         analyses.append(replace(found, name=name, title=title, question=question))
-    analyses[0] = replace(analyses[0], warnings=(*arena.problems, *analyses[0].warnings))
+    analyses[0] = replace(analyses[0], warnings=(*arena.notices, *arena.problems, *analyses[0].warnings))
     return analyses

@@ -31,7 +31,9 @@ def _group() -> None:
 def show(
     conversation: Annotated[Path, flag("A conversation file.")],
     turn: Annotated[int | None, flag("Number of the turn, from 1; not for `post` and `profile`.")] = None,
-    call: Annotated[Kind, flag("The call. `profile` belongs to predict-profile, `respond` and `verdict` to the arena.")] = "review",
+    call: Annotated[
+        Kind, flag("The call. `profile` belongs to predict-profile, `respond` and `verdict` to the arena.")
+    ] = "review",
     mode: Annotated[str, flag("default, verbose, omniscient or verbose_omniscient.")] = "default",
     panas_strategy: Annotated[PanasStrategy, flag("As for `run`.")] = "absolute",
     judge_scale: Annotated[JudgeScale, flag("As for `run`.")] = "quality",

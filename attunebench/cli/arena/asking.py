@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from attunebench.cli.arguments import DryRunOption, QuietOption, comma_list, model_names
 from attunebench.cli.asking import MODEL, ProviderArgument, checked, model_settings, run_settings
+from attunebench.cli.emitting import say
 from attunebench.cli.options import flag, options_of, with_options
 from attunebench.errors import UsageError
 from attunebench.runner.settings import ModelSettings, RunSettings
-from attunebench.text import counted
+from attunebench.text import counted, printable
 
 if TYPE_CHECKING:
     from attunebench.runner import RunSummary
     from attunebench.runner.pricing import Estimate
 
-_OF_THE_BENCHMARK = ("judge_scale", "panas_strategy", "shard", "order_seed")
+_OF_THE_BENCHMARK = ("judge_scale", "panas_strategy", "shard")
+_HISTORIES = {"limit": "Only N histories, chosen at random.", "order_seed": "Seed of the random order of histories."}
 _REPLIES = options_of(
     RunSettings,
     without=(*_OF_THE_BENCHMARK, "judge_price_in", "judge_price_out"),
     help={
-        "limit": "The first N histories.",
+        **_HISTORIES,
         "replace": "Request replies again that were made with other settings.",
         "retry_unanswered": "Request missing replies again.",
     },
@@ -34,7 +39,7 @@ _VERDICTS = options_of(
     RunSettings,
     without=(*_OF_THE_BENCHMARK, "price_in", "price_out"),
     help={
-        "limit": "The first N pairs.",
+        **_HISTORIES,
         "replace": "Request verdicts again that were made with other settings.",
         "retry_unanswered": "Request verdicts again that stayed incomplete after all re-prompts.",
     },
@@ -53,6 +58,7 @@ def respond(
     model: Annotated[
         str,
         typer.Argument(
+            metavar="MODEL",
             autocompletion=model_names,
             help="The provider's name for the model; baselines: random, majority (others reply like majority).",
         ),
@@ -64,9 +70,7 @@ def respond(
         Path | None,
         flag("The arena that gets the replies.", "-o", "--output", metavar="ARENA", shown="HISTORIES", panel="Output"),
     ] = None,
-    author: Annotated[
-        str, flag("Name of the replies' author.", metavar="NAME", shown="MODEL", panel="Output")
-    ] = "",
+    author: Annotated[str, flag("Name of the replies' author.", metavar="NAME", shown="MODEL", panel="Output")] = "",
     dry_run: DryRunOption = False,
     quiet: QuietOption = False,
     *,
@@ -79,14 +83,12 @@ def respond(
     """
     from attunebench.arena import asking
 
-    folder = _arena_with(histories, output)
-    settings = run_settings(model_settings(provider, model, **em), {}, output=folder, **values)
-    if dry_run:
-        _show(asking.estimate_replies(folder, settings, author=author), settings, "histories")
-        return
-    status = _ask(asking.ask_replies, settings, quiet, lambda n: counted(n, "reply", "replies"), author=author)
-    if status:
-        raise typer.Exit(status)
+    with _arena_with(histories, output, dry_run) as folder:
+        settings = run_settings(model_settings(provider, model, **em), {}, output=folder, **values)
+        if dry_run:
+            _show(asking.estimate_replies(folder, settings, author=author), settings, "histories")
+            return
+        _ask(asking.ask_replies, settings, quiet, lambda n: counted(n, "reply", "replies"), "pairs", author=author)
 
 
 @with_options(reached=_REACHED, values=_VERDICTS)
@@ -117,20 +119,17 @@ def judge(
 ) -> None:
     """Have judges compare the replies of every pair, blind and in both orders. Rerun to resume.
 
-    Each verdict is a conversation of its own. Replies are shown without markdown and without their authors. A judge
+    Each verdict is requested in a fresh context. Replies are shown without markdown and without their authors. A judge
     skips pairs with replies of its own vendor's models.
     """
     from attunebench.arena import asking
 
-    settings = checked(
-        asking.verdict_settings, folder=arena, judges=judges_of(judges, **reached), **values
-    )
-    how = {"orders": orders, "own_family": own_family}
+    settings = checked(asking.verdict_settings, folder=arena, judges=judges_of(judges, **reached), **values)
+    how: dict[str, Any] = {"orders": orders, "own_family": own_family}
     if dry_run:
         _show(asking.estimate_verdicts(arena, settings, **how), settings, "pairs")
         return
-    if status := _ask(asking.ask_verdicts, settings, quiet, lambda n: f"verdicts on {counted(n, 'pair')}", **how):
-        raise typer.Exit(status)
+    _ask(asking.ask_verdicts, settings, quiet, lambda n: f"verdicts on {counted(n, 'pair')}", "score", **how)
 
 
 def judges_of(named: Sequence[str] | None, base_url: str | None, api_key: str | None) -> list[ModelSettings]:
@@ -147,11 +146,29 @@ def judges_of(named: Sequence[str] | None, base_url: str | None, api_key: str | 
     return [model_settings(provider, model, base_url, api_key) for provider, _, model in found]
 
 
-def _arena_with(histories: Path, output: Path | None) -> Path:
-    """The folder of the arena, with the histories in it. Raises UsageError and DataError."""
+@contextmanager
+def _arena_with(histories: Path, output: Path | None, dry_run: bool) -> Iterator[Path]:
+    """The arena that gets the replies, with the histories in it; for a dry run one that is gone afterwards. Raises
+    UsageError and DataError."""
     if output is None or output == histories:
-        return histories
-    raise NotImplementedError
+        if histories.is_file():
+            raise UsageError(f"{histories} is a file of histories; name the arena that gets the replies with -o.")
+        yield histories
+        return
+    from attunebench.arena.folder import add_histories, note_step, read_arena
+    from attunebench.arena.histories import read_material
+
+    found = read_arena(histories).histories.values() if histories.is_dir() else read_material(histories).histories
+    if dry_run and not (output / "histories.jsonl").is_file():
+        with TemporaryDirectory() as scratch:
+            add_histories(Path(scratch), found)
+            yield Path(scratch)
+    elif dry_run:
+        yield output
+    else:
+        if add_histories(output, found):
+            note_step(output, {"command": "respond", "from": [histories.name]})
+        yield output
 
 
 def _show(estimate: Estimate, settings: RunSettings, jobs: str) -> None:
@@ -162,13 +179,21 @@ def _show(estimate: Estimate, settings: RunSettings, jobs: str) -> None:
 
 
 def _ask(
-    ask: Callable[..., RunSummary], settings: RunSettings, quiet: bool, made: Callable[[int], str], **how: Any
-) -> int:
-    """Ask, show the progress, and say how it ended: the exit status."""
+    ask: Callable[..., RunSummary],
+    settings: RunSettings,
+    quiet: bool,
+    made: Callable[[int], str],
+    following: str,
+    **how: Any,
+) -> None:
+    """Ask, show the progress, and say how it ended and which command follows. Raises typer.Exit for a status."""
     from attunebench.cli.progress import shown
     from attunebench.cli.running import run_again, say_how_it_ended, status_of
 
     with shown(settings, quiet=quiet) as observer:
         summary = ask(settings.output, settings, observer=observer, interruptible=True, **how)
     say_how_it_ended(summary, settings, run_again(sys.argv), made=made(summary.written))
-    return status_of(summary)
+    if status := status_of(summary):
+        raise typer.Exit(status)
+    if not quiet:
+        say(f"Next: attune-bench arena {following} {shlex.quote(printable(str(settings.output)))}")

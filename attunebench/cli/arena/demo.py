@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +22,7 @@ def demo(
 
     Overwrites only folders that it created.
     """
-    from attunebench.arena.demo import NOTICE, make_demo_arena
+    from attunebench.arena.demo import make_demo_arena
     from attunebench.arena.sampling import ArenaSettings
     from attunebench.arena.score import score_arena
     from attunebench.arena.scores import ArenaScores, about_of
@@ -38,9 +39,10 @@ def demo(
         emit(scores.json(), file)
     with working("writing the page"):
         emit(render_arena(scores.analyses, scores.about.model_dump(), arena=arena), page)
-    emit_analyses(scores.analyses if full else scores.analyses[:1], "terminal", None, full=full)
+    ratings = scores.analyses[0]
+    brief = replace(ratings, tables=tuple(one for one in ratings.tables if one.id == "by-rater"))
+    emit_analyses(scores.analyses if full else [brief], "terminal", None, full=full)
     where, place = shlex.quote(str(file)), shlex.quote(str(folder))
-    say(f"\n{NOTICE}")
-    say(f"The page: {page}; open it in a browser.")
+    say(f"\nThe page: {page}; open it in a browser.")
     say(f"All tables: attune-bench arena report {where} --full")
     say(f"Another judge: attune-bench arena judge {place} --judge PROVIDER:MODEL")
