@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from attunebench.analyses.sampling import cells_of
 from attunebench.analyses.table import Cell, Drill, cell_of
@@ -123,6 +124,11 @@ class Rated:
             )
 
 
+def best_first(values: Floats) -> list[int]:
+    """Places in descending order, what is undefined last."""
+    return [int(at) for at in np.argsort(-values, kind="stable")]
+
+
 def rate(verdicts: VerdictTable, settings: ArenaSettings, *, level_with: Rated | None = None) -> Rated:
     """Ratings from the verdicts of one group of raters, on which none is unanswered.
 
@@ -152,12 +158,17 @@ def rate(verdicts: VerdictTable, settings: ArenaSettings, *, level_with: Rated |
         samples,
         whole.n.astype(np.intp),
         contests.histories().diagonal(),
-        (400 / np.log(10) * whole.gamma, 400 / np.log(10) * fits[:, -1]),
+        (float(_points(whole.gamma)), _points(fits[:, -1])),
         groups,
         frozenset(_separated(verdicts.authors, wins[0], groups)),
         "" if anchor is None else verdicts.authors[anchor],
         settings,
     )
+
+
+def _points(log_odds: ArrayLike) -> Floats:
+    """Log-odds in Elo points, without the last digits, so that nothing is 0."""
+    return np.round(elo(log_odds) - 1000, 6)
 
 
 def _is_separate(verdicts: VerdictTable) -> bool:

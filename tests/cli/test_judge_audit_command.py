@@ -29,7 +29,7 @@ from attunebench.selftest.answers import varied_text
 from attunebench.selftest.behaviours import Asked, Behaviour
 from attunebench.selftest.server import Answer, FakeServer, Status
 
-N, T = 3, 3
+N, T = 3, 2
 LOCAL = ("--judge", "local:judge", "--api-key", KEY)
 
 
@@ -110,14 +110,16 @@ def test_ratings_are_counted_by_their_difference(audit: Callable[..., Any], serv
     assert (found.agreement, found.scale) == (pytest.approx(sum(points) / len(points)), "quality")
 
 
-def test_the_same_command_again_asks_nothing_and_says_the_same(audit: Callable[..., Any], server: FakeServer) -> None:
-    for task in ("pairwise", "rating"):
-        words = (*LOCAL, "--base-url", server.url, "--task", task)
-        first, asked = audit(*words), len(server.bodies)
-        written = Path(f"judge-audit/{task}/audit.json").read_bytes()
-        assert audit(*words).out == audit("--task", task, "--report-only").out == first.out
-        assert len(server.bodies) == asked
-        assert Path(f"judge-audit/{task}/audit.json").read_bytes() == written
+@pytest.mark.parametrize("task", ["pairwise", "rating"])
+def test_the_same_command_again_asks_nothing_and_says_the_same(
+    audit: Callable[..., Any], server: FakeServer, task: str
+) -> None:
+    words = (*LOCAL, "--base-url", server.url, "--task", task)
+    first, asked = audit(*words), len(server.bodies)
+    written = Path(f"judge-audit/{task}/audit.json").read_bytes()
+    assert audit(*words).out == audit("--task", task, "--report-only").out == first.out
+    assert len(server.bodies) == asked
+    assert Path(f"judge-audit/{task}/audit.json").read_bytes() == written
 
 
 def test_a_rating_is_asked_for_by_the_very_prompt_of_the_draft_judge(judged: Path, tmp_path: Path) -> None:
@@ -173,8 +175,6 @@ def test_a_limit_counts_conversations_and_can_be_raised(audit: Callable[..., Any
     assert len(server.bodies) == 6 * N * T
     [found] = read_audit(Path("judge-audit/pairwise/audit.json"))
     assert found.conversations == N
-    audit(*words, "--limit", "1")
-    assert len(server.bodies) == 6 * N * T
 
 
 @pytest.mark.parametrize(("task", "calls"), [("pairwise", 6), ("rating", 3)])
@@ -260,7 +260,7 @@ def test_a_killed_audit_is_resumed_and_pays_for_nothing_twice(
     words = ("judge-audit", "-d", "data", "--judge", "local:judge", "--base-url", server.url, "--task", task)
     words = ("-m", "attunebench.cli.main", *words, "--concurrency", in_flight, "--resamples", 100)
     begun = process(*words, OPENAI_API_KEY=KEY)
-    while len(server.bodies) < 10 and begun.poll() is None:
+    while len(server.bodies) < 8 and begun.poll() is None:
         time.sleep(0.02)
     os.kill(begun.pid, signal.SIGKILL)
     begun.wait()
