@@ -52,10 +52,7 @@ def small_analyses(arena: Arena) -> list[Analysis]:
     for at, author in enumerate(names):
         row = []
         for other in range(len(names)):
-            sides = (
-                (verdicts.left == at) & (verdicts.right == other),
-                (verdicts.left == other) & (verdicts.right == at),
-            )
+            sides = ((verdicts.left == at) & (verdicts.right == other), (verdicts.left == other) & (verdicts.right == at))
             won = np.concatenate([verdicts.winner[sides[0]], -verdicts.winner[sides[1]]])
             drill = Drill(where=(("author", author), ("against", names[other])))
             row.append(Cell(float(np.nanmean(won > 0)) if len(won) else None, n=len(won), drill=drill))
@@ -85,18 +82,11 @@ def small_analyses(arena: Arena) -> list[Analysis]:
         "By slice",
         words("slice", ["regular", "adversarial"]),
         column("people", [Cell(0.5, drill=Drill(where=(("slice", s),))) for s in ("regular", "adversarial")]),
-        column(
-            "flipped",
-            [Cell(3, drill=Drill(where=(("slice", s), ("pairs", "flipped")))) for s in ("regular", "adversarial")],
-        ),
+        column("flipped", [Cell(3, drill=Drill(where=(("slice", s), ("pairs", "flipped")))) for s in ("regular", "adversarial")]),
     )
     return [
-        Analysis(
-            "arena-ratings", "Ratings", "Who wins?", "ann <b> is rated highest. More.", "No cause.", (ratings, matrix)
-        ),
-        Analysis(
-            "arena-people", "People and models", "Do people win?", "They do.", "", (slices,), ("Few.",), ("A note.",)
-        ),
+        Analysis("arena-ratings", "Ratings", "Who wins?", "ann <b> is rated highest. More.", "No cause.", (ratings, matrix)),
+        Analysis("arena-people", "People and models", "Do people win?", "They do.", "", (slices,), ("Few.",), ("A note.",)),
         Analysis("arena-agreement", "Agreement", "Do raters agree?", missing="There is one rater only."),
     ]
 
