@@ -58,6 +58,7 @@ def respond(
     model: Annotated[
         str,
         typer.Argument(
+            metavar="MODEL",
             autocompletion=model_names,
             help="The provider's name for the model; baselines: random, majority (others reply like majority).",
         ),
@@ -118,13 +119,13 @@ def judge(
 ) -> None:
     """Have judges compare the replies of every pair, blind and in both orders. Rerun to resume.
 
-    Each verdict is a conversation of its own. Replies are shown without markdown and without their authors. A judge
+    Each verdict is requested in a fresh context. Replies are shown without markdown and without their authors. A judge
     skips pairs with replies of its own vendor's models.
     """
     from attunebench.arena import asking
 
     settings = checked(asking.verdict_settings, folder=arena, judges=judges_of(judges, **reached), **values)
-    how = {"orders": orders, "own_family": own_family}
+    how: dict[str, Any] = {"orders": orders, "own_family": own_family}
     if dry_run:
         _show(asking.estimate_verdicts(arena, settings, **how), settings, "pairs")
         return

@@ -74,6 +74,8 @@ def new(
 
     if not (conversations or histories or replies or results or slices):
         raise UsageError("Name what the arena is made of: --conversations, --histories, --replies or --results.")
+    if arena.exists() and not (arena / "histories.jsonl").is_file() and (arena.is_file() or any(arena.iterdir())):
+        raise UsageError(f"{arena} is neither empty nor an arena, so nothing was written; name another folder.")
     rule = _rule(adversarial, adversarial_needs)
     made, given = _from_conversations(conversations, rule, skip_invalid, candidates) if conversations else ([], {})
     _from_files(histories or (), replies or (), human_replies, made, given)
@@ -96,7 +98,9 @@ def new(
         add_replies(arena, name, answering)
     sources = [conversations, *(histories or ()), *(replies or ()), *(results or ()), slices]
     how = {"adversarial": conversations and str(rule), "mode": results and mode, "seed": limit and seed}
-    note_step(arena, {"command": "new", "from": [path.name for path in sources if path], "limit": limit, **how})
+    note_step(
+        arena, {"command": "new", "from": [path.resolve().name for path in sources if path], "limit": limit, **how}
+    )
     show_arena(read_arena(arena))
     say(f"Next: attune-bench arena respond PROVIDER MODEL {shlex.quote(str(arena))}, or arena pairs.")
 
