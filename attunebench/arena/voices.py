@@ -13,12 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attunebench.arena.sampling import ArenaSettings
-from attunebench.arena.table import VerdictTable
+from attunebench.arena.sampling import JUDGES, ArenaSettings
+from attunebench.arena.table import PEOPLE, VerdictTable
 from attunebench.statistics.bootstrap import Floats, Labels, ratio
 
-PEOPLE, JUDGES = "people", "judges"
-"""All of them together, in tables and in `Drill.where`."""
 _LABELS = 3
 """Right, the same, left."""
 
@@ -121,10 +119,9 @@ def _judges(merged: VerdictTable, settings: ArenaSettings) -> dict[str, Floats]:
         chosen[judges.raters[place]] = of = np.full(len(judges.pairs), np.nan)
         of[judges.pair[rows]] = judges.winner[rows]
     if len(chosen) > 1:
-        most = majority_of(judges)
-        mean = np.bincount(judges.pair, judges.preference, minlength=len(judges.pairs))
-        together = most.winner if settings.ensemble == "majority" else np.sign(mean)
-        chosen[JUDGES] = np.where(most.raters > 0, together, np.nan)
+        together = judges.as_one_rater(mean=settings.ensemble == "mean")
+        chosen[JUDGES] = of = np.full(len(judges.pairs), np.nan)
+        of[together.pair] = together.winner
     return chosen
 
 

@@ -28,8 +28,9 @@ AuditTask = Literal["pairwise", "rating"]
 
 
 class JudgeAudit(BaseModel):
-    """One judge in an audit. `agreement` is in [0, 1] with its interval over conversations, of `n` choices. `rule` is
-    the simple rule that agrees most. `scale`: of the ratings, None for the pairwise task. Hashes are of the prompts."""
+    """One judge in an audit. `agreement` is in [0, 1] with its interval over conversations, of `n` choices; `rule` the
+    simple rule that agrees most ("longest reply"). `scale`: of the ratings, None for the pairwise task. Hashes are of
+    the prompts: of the judge's own, and of the benchmark's."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
@@ -54,12 +55,7 @@ class JudgeAudit(BaseModel):
     def text(self) -> str:
         """ "0.58 [0.55, 0.61], longest reply 0.57"."""
         ends = f" [{number(self.low, 2)}, {number(self.high, 2)}]" if self.low is not None else ""
-        return f"{number(self.agreement, 2)}{ends}, {rule_words(self.rule)} {number(self.rule_agreement, 2)}"
-
-
-def rule_words(rule: str) -> str:
-    """How a simple rule is named in a sentence."""
-    return rule if rule == "random" else f"{rule} reply"
+        return f"{number(self.agreement, 2)}{ends}, {self.rule} {number(self.rule_agreement, 2)}"
 
 
 def read_audit(path: Path) -> tuple[JudgeAudit, ...]:

@@ -27,7 +27,7 @@ def _audit(**changes: Any) -> dict[str, Any]:
         "high": 0.61,
         "n": 1140,
         "conversations": 100,
-        "rule": "longest",
+        "rule": "longest reply",
         "rule_agreement": 0.57,
         "passed": False,
         "prompt_sha256": "a",
