@@ -62,7 +62,8 @@ def render_arena(scores: ArenaScores, *, arena: Arena | None = None, budget: int
     listed = _histories(arena) if arena is not None and arena.histories else None
     captions = (one.caption for analysis in analyses for one in analysis.tables)
     footnotes = Footnotes(captions)
-    show = partial(shown_table, place=drills.place, looks=looks.of_label, footnotes=footnotes)
+    named = {**looks.of_label, "people": "person"}  # all people together, as authors and as raters
+    show = partial(shown_table, place=drills.place, looks=named, footnotes=footnotes)
     made, bodies = cards(analyses, footnotes, show)
     shown = [one for one in made if not one.analysis.missing]
     context: dict[str, Any] = {
