@@ -2,5 +2,7 @@
 
 objects    what is in the files: histories, replies, pairs, verdicts
 folder     the files of an arena: read, written, checked
+work       what requests of both kinds have in common, as work for the engine of a run
+asking     requests for replies and verdicts
 table      verdicts as arrays: what every number is computed from
 """

@@ -12,6 +12,7 @@ from attunebench.protocol.calls import Call, Message, Usage
 if TYPE_CHECKING:
     from attunebench.backends.prices import Prices
     from attunebench.conversations.schema import Conversation
+    from attunebench.protocol.arena import Shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Request:
     seed: int | None
     timeout: float
     reask: int = 0
-    conversation: Conversation | None = None
+    conversation: Conversation | Shown | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import json
 import random
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
@@ -17,11 +17,13 @@ from attunebench.constants import BRANCHES, PANAS_ITEMS, PANAS_NEGATIVE, PANAS_P
 from attunebench.conversations import traits
 from attunebench.conversations.groups import NONE
 from attunebench.conversations.schema import Letter, Panas
-from attunebench.errors import UsageError
-from attunebench.protocol.calls import CHANGES, PREDICTED_PROFILE, RATINGS, YesNo
+from attunebench.errors import ConfigurationError, UsageError
+from attunebench.protocol.arena import Shown
+from attunebench.protocol.calls import CHANGES, DIMENSIONS, DRAFTS, PREDICTED_PROFILE, PREFERENCES, RATINGS, YesNo
 
 MIDDLE = 4  # of every 1–7 scale
 MOST_TAGS = 3  # people label few emotions in a turn
+LONG = 5  # letters of a word that a reply may have taken up from a message
 REACH = 3  # words before a phrase of the lexicon can negate or shade it
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 
@@ -40,8 +42,8 @@ class Majority:
 
     def __init__(self, request: Request) -> None:
         self.request = request
-        self.conversation = request.conversation
-        turns = request.conversation.turns if request.conversation else ()
+        self.conversation = None if isinstance(request.conversation, Shown) else request.conversation
+        turns = self.conversation.turns if self.conversation else ()
         self.turn = next((turn for turn in turns if turn.number == request.call.turn), None)
 
     def answer(self) -> dict[str, Any]:
@@ -54,7 +56,7 @@ class Majority:
 
     def _items(self) -> dict[str, Any]:
         asked = self.request.call.asked
-        if asked.kind == "draft":
+        if asked.kind in DRAFTS:
             return {"drafted_response": self.draft()}
         if asked.kind == "review":
             return {"emotion_tags": self.tags(), **self._judgements()}
@@ -275,17 +277,75 @@ BASELINES: Mapping[str, type[Majority]] = {
 }  # fmt: skip
 
 
+JUDGES = ("longest", "shortest", "edited", "random", "lexicon")
+"""The built-in judges of pairs: simple rules that a judge has to beat."""
+
+
+def preference_of(judge: str, shown: Shown, seed: int | None = None) -> int:
+    """Which reply a built-in judge prefers: −2 … 2, positive for the first. Raises UsageError for a name that is none.
+
+    `longest` and `shortest` count characters, `edited` prefers the reply that a person edited, `random` draws anew for
+    each order of the replies, and `lexicon` prefers the reply that takes up more of what the seeker feels, then more
+    of the seeker's words.
+    """
+    texts = (shown.first, shown.second)
+    if judge == "random":
+        return random.Random(f"{seed or 0}/{shown.history}/{texts}").choice((-2, -1, 1, 2))
+    if judge in ("longest", "shortest"):
+        first, second = ((len(text), 0) for text in (texts if judge == "longest" else texts[::-1]))
+    elif judge == "edited":
+        first, second = ((int(kind == "edited"), 0) for kind in (shown.first_kind, shown.second_kind))
+    elif judge == "lexicon":
+        felt, words = _taken_up("\n".join(text for role, text in shown.history if role == "seeker"))
+        first, second = ((len(felt & each), len(words & others)) for each, others in map(_taken_up, texts))
+    else:
+        raise UsageError(f"There is no built-in judge {judge!r}; choose one of {', '.join(JUDGES)}.")
+    return (first > second) - (first < second)
+
+
+@lru_cache(maxsize=1024)
+def _taken_up(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The emotions that a text names, and its longer words."""
+    words = _WORD.findall(text.lower().replace("’", "'"))
+    return frozenset(emotions_in(text)), frozenset(word for word in words if len(word) >= LONG)
+
+
+def _verdict(judge: str, shown: Shown, seed: int | None) -> dict[str, Any]:
+    """The answer of a built-in judge: each dimension as the whole, and a quote that is in the history."""
+    preferred = preference_of(judge, shown, seed)
+    side = "same" if not preferred else "1" if preferred > 0 else "2"
+    return {
+        "evidence": " ".join(shown.history[-1][1].split()[:10]) if shown.history else "",
+        "rationale": f"The built-in judge {judge} follows a simple rule and understands nothing.",
+        "dimensions": dict.fromkeys(DIMENSIONS, side),
+        "decided_by": "attunement" if judge == "lexicon" else "task_following",
+        "preference": next(words for words, value in PREFERENCES.items() if value == preferred),
+    }
+
+
 class BaselineBackend(Backend):
     """A baseline as a backend. It is free. Raises UsageError for a name that is none."""
 
     provider, base_url, payer = "baseline", "", None
 
     def __init__(self, model: str) -> None:
-        if model not in BASELINES:
-            raise UsageError(f"There is no baseline {model!r}; choose one of {', '.join(BASELINES)}.")
+        if model not in (*BASELINES, *JUDGES):
+            raise UsageError(
+                f"There is no baseline {model!r}; choose one of {', '.join(dict.fromkeys((*BASELINES, *JUDGES)))}."
+            )
         self.model = model
 
     async def complete(self, request: Request) -> Reply:
-        """The baseline's answer as a model would send it. Never fails."""
-        text = json.dumps(BASELINES[self.model](request).answer(), ensure_ascii=False)
+        """The baseline's answer as a model would send it. Raises ConfigurationError for what it never answers: some
+        only compare replies, and some never do."""
+        shown, kind = request.conversation, request.call.kind
+        if kind == "verdict" and isinstance(shown, Shown) and self.model in JUDGES:
+            answer = _verdict(self.model, shown, request.seed)
+        elif kind != "verdict" and self.model in BASELINES:
+            answer = BASELINES[self.model](request).answer()
+        elif kind == "verdict":
+            raise ConfigurationError(f"The baseline {self.model} compares no replies; {', '.join(JUDGES)} do.")
+        else:
+            raise ConfigurationError(f"The baseline {self.model} only compares replies, as a judge of an arena.")
+        text = json.dumps(answer, ensure_ascii=False)
         return Reply(text, "stop", cost=0.0, model=self.model, provider=self.provider, structured="text")

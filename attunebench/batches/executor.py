@@ -71,8 +71,9 @@ class BatchExecutor(RunExecutor):
         super().__init__(settings, observer)
         self._interval, self._discount, self._cancel = interval, discount, cancel
         self._origin, self._interruptible = origin or Origin(), interruptible
-        pausing = partial(observer.pausing, settings.em.model)
-        places = map(resolve, (*settings.judges, settings.em))
+        self._first = next(iter(settings.models.values()))  # a judge, where the evaluated model is not asked
+        pausing = partial(observer.pausing, self._first.model)
+        places = map(resolve, (*settings.judges, self._first))
         self._services = {place.model: Service(place, interval, pausing) for place in places}
         self._ledger = Ledger(settings.output)
         self.under_way: list[Submission] = []
@@ -87,10 +88,10 @@ class BatchExecutor(RunExecutor):
 
     async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None:
         """Open the services. Raises UsageError where batches of an earlier run are under way at another address."""
-        settings, em = self.settings, self.settings.em
+        settings = self.settings
         await super().enter(stack, journal)
-        before = self._ledger.open_for(em.provider, em.model, settings.modes)
-        here = self._services[em.model].endpoint.base_url
+        before = self._ledger.open_for(self._first.provider, settings.em.model, settings.modes)
+        here = self._services[self._first.model].endpoint.base_url
         if elsewhere := [each for each in before if each.base_url != here]:
             ids = ", ".join(each.name for each in elsewhere)
             there = printable(elsewhere[0].base_url)
@@ -106,7 +107,7 @@ class BatchExecutor(RunExecutor):
 
     async def prices(self, *, to_show: bool = False) -> KnownPrices:
         live = await super().prices(to_show=to_show)
-        return batch_prices(live, self.settings.em.provider, self._discount)
+        return batch_prices(live, self._first.provider, self._discount)
 
     async def execute(self, run: Run) -> Stop:
         """Run all jobs. Raises ConfigurationError for what no retry can fix."""
@@ -379,7 +380,7 @@ class BatchExecutor(RunExecutor):
 
     def _service(self, sent: Submission) -> Service:
         # An earlier run may have had judges that this one has not.
-        return self._services.get(sent.model) or self._services[self.settings.em.model]
+        return self._services.get(sent.model) or self._services[self._first.model]
 
     def _hashes(self, sent: Submission | RequestFile) -> list[str]:
         """Of these requests, in their order. Raises DataError where their table is damaged."""

@@ -110,7 +110,7 @@ def _needed(body: Any, key: str) -> str:
 
 def refuse_what_does_not_fit(settings: RunSettings) -> None:
     """Raises UsageError for settings that no batch service supports."""
-    em = settings.em
+    em = next(iter(settings.models.values()))
     if settings.shard is not None:
         raise UsageError(
             "--batch does not work with --shard: one process submits all requests, and a service distributes them."

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from attunebench.conversations.traits import Trait
 
 Mode = Literal["default", "verbose", "omniscient", "verbose_omniscient"]
-Kind = Literal["draft", "judge", "review", "binary_hp", "pairwise", "post", "profile"]
+Kind = Literal["draft", "judge", "review", "binary_hp", "pairwise", "post", "profile", "respond", "verdict"]
 PanasStrategy = Literal["absolute", "blind", "delta", "blind_delta"]
 CHANGES: frozenset[PanasStrategy] = frozenset(("delta", "blind_delta"))
 """The strategies that ask for the change of the mood, not for the mood afterwards."""
@@ -22,10 +22,16 @@ Outcome = Literal["answered", "incomplete", "unreadable", "refused", "truncated"
 YesNo = Literal["yes", "no"]
 
 ALL_KINDS: tuple[Kind, ...] = get_args(Kind)
-KINDS: tuple[Kind, ...] = tuple(kind for kind in ALL_KINDS if kind != "profile")
-"""The calls of the benchmark itself; `profile` belongs to a task of its own."""
+KINDS: tuple[Kind, ...] = tuple(kind for kind in ALL_KINDS if kind not in ("profile", "respond", "verdict"))
+"""The calls of the benchmark itself; `profile` belongs to a task of its own, the last two to an arena."""
+DRAFTS: frozenset[Kind] = frozenset(("draft", "respond"))
+"""The calls that are answered by a text for a person, `drafted_response`."""
 RATINGS = ("overall_score", "emotional_appropriateness", "helpfulness", "tone_match")
 """What a judge rates 1–7: on the relative scale only where there is a reference."""
+PREFERENCES = {"1 much better": 2, "1 slightly better": 1, "same": 0, "2 slightly better": -1, "2 much better": -2}
+"""The answers of a `verdict` to which of two replies is better; the numbers are positive for the first."""
+DIMENSIONS = ("human_alignment", "empathic_responsiveness", "attunement", "resonance", "task_following")
+"""In what a `verdict` compares two replies besides."""
 PREDICTED_PROFILE = "predicted_profile"
 """The key under which a `profile` call is answered, and its result holds the answers."""
 

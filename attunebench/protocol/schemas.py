@@ -10,7 +10,17 @@ from typing import Any
 
 from attunebench.codebook import Codebook, default_codebook
 from attunebench.conversations.traits import CANNOT_TELL, Trait
-from attunebench.protocol.calls import CHANGES, PREDICTED_PROFILE, RATINGS, Asked, Kind, PanasStrategy
+from attunebench.protocol.calls import (
+    CHANGES,
+    DIMENSIONS,
+    DRAFTS,
+    PREDICTED_PROFILE,
+    PREFERENCES,
+    RATINGS,
+    Asked,
+    Kind,
+    PanasStrategy,
+)
 
 BINARY_MAPS = ("binary_om_assessment", "binary_human_prediction")
 JUDGE_MAP = "draft_binary_assessment"
@@ -71,10 +81,14 @@ def _format(shape: _Shape) -> tuple[_Schema, tuple[Path, ...]]:
     if verbose and kind == "review":
         reasons += ["emotion_reasoning", *(["binary_reasoning"] if questions else [])]
     fields: dict[str, _Schema] = {}
-    if kind == "draft":
+    if kind in DRAFTS:
         fields["drafted_response"] = _TEXT
     elif kind == "pairwise":
         fields["pairwise_selections"] = _map(comparisons, _choice(("A", "B")))
+    elif kind == "verdict":
+        reasons = ["evidence", "rationale"]
+        fields["dimensions"] = _map(DIMENSIONS, _choice(("1", "2", "same")))
+        fields |= {"decided_by": _choice(DIMENSIONS), "preference": _choice(PREFERENCES)}
     elif kind == "post":
         fields |= _post(panas, codebook)
     elif kind == "profile":

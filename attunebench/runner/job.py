@@ -195,7 +195,8 @@ class Job:
     """The calls under one `key`: (conversation, mode), say.
 
     `known` looks up each ask in turn. `drafts`: turn → text that is there before any call. `assemble` makes of the
-    finished job what is written, None for nothing. `context` goes to the backend. `records` has each call that is done,
+    finished job what is written, None for nothing. `context` goes to the backend: one for all calls, or a dict with one
+    for the identity of each. `records` has each call that is done,
     `owed` calls that nobody could answer with the reason; `failed` says why the job is given up, after `tries`."""
 
     def __init__(
@@ -231,6 +232,9 @@ class Job:
         # The longest chain is a draft and its judges, so drafts that are judged go first.
         for call in sorted(ready, key=lambda call: call.id not in self._waiting):
             self._begin(call)
+
+    def context_of(self, call: Call) -> Any:
+        return self.context.get(call.identity) if isinstance(self.context, dict) else self.context
 
     @property
     def open(self) -> tuple[Ask, ...]:

@@ -128,7 +128,7 @@ class Live(RunExecutor):
             while who not in self._given_up:
                 if following.number:
                     self._observer.reasking(following.call, following.missing)
-                entry = await self._clients[who].ask(following, job.context)
+                entry = await self._clients[who].ask(following, job.context_of(call))
                 if job.failed is not None:
                     return
                 opened = job.add(following, entry)

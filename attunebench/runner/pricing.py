@@ -26,6 +26,7 @@ WORST = 2.0  # times the estimated tokens of a prompt: tokenizers differ, and se
 _LONGEST_DRAFT = 1200  # characters that a draft adds to a judge's prompt: a long one, so as not to understate
 EXPECTED_REPLY: dict[Kind, int] = {
     "draft": 200, "judge": 150, "review": 330, "binary_hp": 290, "pairwise": 90, "post": 300, "profile": 180,
+    "respond": 200, "verdict": 180,
 }  # fmt: skip
 """Tokens of a usual reply: a paragraph for a draft, about seven tokens for an answer. Models that think before they
 answer take more, often several times as much."""

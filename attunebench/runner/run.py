@@ -22,7 +22,6 @@ from attunebench.results.votes import kept_votes
 from attunebench.runner.budget import Budget
 from attunebench.runner.clients import RunExecutor
 from attunebench.runner.events import Observer, RunPlan, RunSummary
-from attunebench.runner.files import write_json
 from attunebench.runner.fingerprint import CacheReport, settled
 from attunebench.runner.job import Ask, Job, Rules
 from attunebench.runner.live import Live
@@ -140,7 +139,7 @@ class Run:
         content = job.assemble(job)
         if content is not None:
             path = self.work.place(job)
-            await asyncio.to_thread(write_json, path, content)  # the flush to disk would block all other calls
+            await asyncio.to_thread(self.work.write, path, content)  # the flush to disk would block all other calls
             self.work.made.add(job.key)
             self.observer.written(name, mode, path)
         self.work.written(job)

@@ -127,6 +127,10 @@ class Work:
     def place(self, job: Job) -> Path:
         raise NotImplementedError
 
+    def write(self, path: Path, content: Mapping[str, Any]) -> None:
+        """Write what `Job.assemble` made, in a thread of its own. Raises DataError."""
+        files.write_json(path, content)
+
     def written(self, job: Job) -> None:
         """The job's output is on disk; a job with calls left stays in `todos`."""
         if not job.left:

@@ -15,13 +15,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from attunebench.codebook import Codebook, default_codebook
-from attunebench.protocol.calls import Answer, Asked, Outcome
+from attunebench.protocol.calls import DRAFTS, Answer, Asked, Outcome
 from attunebench.protocol.endings import FILTERED, LENGTH, TOO_LONG, canonical, fills_limit
-from attunebench.protocol.read import values
 from attunebench.protocol.read.decode import Obj
 from attunebench.protocol.read.find import Found, find
-from attunebench.protocol.read.kinds import FORMATS, Reading
-from attunebench.protocol.read.shapes import Givens, fields, sources, unwrapped
+from attunebench.protocol.read.kinds import FORMATS, Reading, remarks
+from attunebench.protocol.read.shapes import sources, unwrapped
 from attunebench.protocol.read.thoughts import has_unknown_marks
 from attunebench.protocol.read.values import key_name
 from attunebench.protocol.schemas import FOLLOW_UP, Q3, WIDE, expected_items, item_at, missing_items
@@ -67,7 +66,7 @@ def read_reply(asked: Asked, reply: Reply, codebook: Codebook, *, limit: int | N
         missing=missing,
         outcome=_outcome(missing, reading, found, was_cut=reason == LENGTH),
         mended=any(one.intact is not None for one in found.objects),
-        reasoning=_reasoning(reading.givens),
+        reasoning=remarks(reading.givens, _REASONING),
     )
 
 
@@ -125,7 +124,7 @@ def _last_word(asked: Asked, found: Found, codebook: Codebook, knows: Callable[[
     """The last object of the answer format, where others stand before it and it is complete: it alone counts."""
     objects = [one for one in sources(found.objects, knows) if isinstance(one.value, Obj) and knows(one.value)]
     # One choice alone is no sign of that: every object that makes it is complete, and the two may only disagree.
-    if len(objects) < 2 or (asked.kind != "draft" and len(expected_items(asked)) == 1):
+    if len(objects) < 2 or (asked.kind not in DRAFTS and len(expected_items(asked)) == 1):
         return None
     last = (objects[-1],)
     answered = FORMATS[asked.kind].read(Reading(asked, codebook, last))
@@ -136,7 +135,7 @@ def _bare_draft(asked: Asked, found: Found, reason: str | None) -> str | None:
     """The reply's text where it may be the draft itself: no fence, no JSON in front, no draft elsewhere, not cut, and
     no marks of thoughts that nobody knows."""
     text = found.prose.strip()
-    if asked.kind != "draft" or found.fenced or found.hint or reason == LENGTH:
+    if asked.kind not in DRAFTS or found.fenced or found.hint or reason == LENGTH:
         return None
     unfit = text[:1] in ("{", "[") or "drafted_response" in text.casefold() or has_unknown_marks(text)
     return None if unfit else text
@@ -151,11 +150,3 @@ def _outcome(missing: tuple[str, ...], reading: Reading, found: Found, *, was_cu
         return "unreadable"
     something = found.hint or reading.given or any(isinstance(one.value, Obj) for one in found.objects)
     return "incomplete" if something else "unreadable"
-
-
-def _reasoning(givens: Givens) -> dict[str, str]:
-    """The texts of verbose modes, as far as they were given, those in fences first."""
-    ranked = sorted(givens, key=lambda given: not given.fenced)
-    remarks = {key: (values.remark(given.value) for given in fields(ranked, key)) for key in _REASONING}
-    texts = {key: next((text for text in given if text is not None), None) for key, given in remarks.items()}
-    return {key: text for key, text in texts.items() if text is not None}

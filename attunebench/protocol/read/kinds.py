@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from attunebench.codebook import Codebook
-from attunebench.protocol.calls import CHANGES, PREDICTED_PROFILE, RATINGS, Asked
+from attunebench.protocol.calls import CHANGES, DIMENSIONS, PREDICTED_PROFILE, RATINGS, Asked
 from attunebench.protocol.read import values
 from attunebench.protocol.read.decode import Obj, is_cut
 from attunebench.protocol.read.find import Given
@@ -261,6 +261,28 @@ def profile(reading: Reading) -> dict[str, Any]:
     return {PREDICTED_PROFILE: predicted}
 
 
+def verdict(reading: Reading) -> dict[str, Any]:
+    """Which of two replies is better: altogether, and in each dimension "1", "2" or "same"; with the quote and the
+    reasons, which no verdict lacks."""
+    givens, namer = reading.givens, named_by_key(DIMENSIONS)
+    return {
+        **remarks(givens, ("evidence", "rationale")),
+        "dimensions": reading.settle_map(inside_or_flat(givens, "dimensions"), namer, lambda _, raw: values.side(raw)),
+        "decided_by": reading.one(
+            fields(givens, "decided_by"), lambda raw: namer.find(raw) if isinstance(raw, str) else None
+        ),
+        "preference": reading.one(fields(givens, "preference"), values.preference),
+    }
+
+
+def remarks(givens: Givens, keys: Iterable[str]) -> dict[str, str]:
+    """The texts under these keys that are for the record alone, as far as they were given, those in fences first."""
+    ranked = sorted(givens, key=lambda given: not given.fenced)
+    said = {key: (values.remark(given.value) for given in fields(ranked, key)) for key in keys}
+    texts = {key: next((text for text in given if text is not None), None) for key, given in said.items()}
+    return {key: text for key, text in texts.items() if text is not None}
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """How calls of a kind are answered: the keys of the answer, its reader, and the names of items that may stand
@@ -282,6 +304,10 @@ FORMATS: Mapping[str, Format] = {
         ("predicted_post_panas", "predicted_panas_delta", WIDE),
         post,
         lambda _, book: named_by_key((*book.panas, *book.branches, *_WITHOUT_KEY)),
+    ),
+    "respond": Format(("drafted_response",), draft),
+    "verdict": Format(
+        ("preference", "dimensions", "decided_by", "evidence"), verdict, lambda *_: named_by_key(DIMENSIONS)
     ),
     "profile": Format((PREDICTED_PROFILE,), profile, lambda asked, _: named_by_key(t.id for t in asked.traits)),
 }

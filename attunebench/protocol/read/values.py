@@ -118,6 +118,28 @@ def remark(value: Any) -> str | None:
     return text if text is None or len(text) <= LONGEST_REMARK else f"{text[: LONGEST_REMARK - 1]}…"
 
 
+_SIDE = re.compile(r"(?:reply\s*)?#?([12])(?:\s+is)?(?:\s+(?:better|wins))?")
+_BETTER = re.compile(r"(?:reply\s*)?#?([12])(?:\s+is)?\s+(much|slightly)\s+better")
+
+
+def side(value: Any) -> Literal["1", "2", "same"] | None:
+    """Which of two replies is better: "1", "2" or "same"."""
+    text = plain(str(value)) if isinstance(value, str) or type(value) is int else ""
+    if text in _NO_CHOICE:
+        return "same"
+    found = _SIDE.fullmatch(text)
+    return found[1] if found else None  # type: ignore[return-value]
+
+
+def preference(value: Any) -> str | None:
+    """Which of two replies is better and by how much, in the words of `PREFERENCES`; a side alone says too little."""
+    text = plain(value) if isinstance(value, str) else ""
+    if text in _NO_CHOICE:
+        return "same"
+    found = _BETTER.fullmatch(text)
+    return f"{found[1]} {found[2]} better" if found else None
+
+
 def plain(text: str) -> str:
     """A name for comparing: levelled, no case, no white space around or doubled, no quotes, markdown or final stop."""
     return " ".join(levelled(text).casefold().split()).strip(_MARKUP + ".:")
