@@ -178,9 +178,7 @@ def _people(one: Agreeing) -> Table:
         column("raters", (), "people per pair", meaning="The median.", digits=0),
         counts("number", (), "ambiguous pairs"),
         column("tied", (), "", "share", "“The same” is the most frequent answer, or no answer is."),
-        column(
-            "ambiguous", (), "", "share", f"The most frequent answer is under {one.settings.ambiguous:.3g} of all."
-        ),
+        column("ambiguous", (), "", "share", f"The most frequent answer is under {one.settings.ambiguous:.3g} of all."),
         column("unanimous", (), "", "share", "All give the same answer."),
         column("two", (), "two people", "share", "Agreement of two people who both name a better reply."),
         column("spread", meaning="Standard deviation of log-odds that gives this agreement.", digits=2),
