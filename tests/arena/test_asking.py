@@ -101,7 +101,7 @@ def test_authors_and_kinds_are_never_shown(judge: Judge, server: FakeServer, tmp
     assert [] == [word for word in ("ada-1", "bob-2", 'human"', "bobs", "lab/") if word in sent]
     assert {("names", "white space")} == {
         tuple(one.model_extra["normalised"]["left"]) for one in verdicts(into).values()
-    }  # type: ignore[index]
+    }
 
 
 def test_a_judge_is_not_asked_about_its_own_family_unless_it_is_wanted(
@@ -170,7 +170,8 @@ def test_a_judge_that_never_prefers_is_left_incomplete_and_retried_on_demand(
     server.script = saying("no idea")
     judge("ann", limit=1, orders=1, max_reasks=1)
     assert {(None, "incomplete")} == {(one.preference, one.outcome) for one in verdicts(folder).values()}
-    server.script, _ = saying("1 much better"), server.asked.clear()
+    server.script = saying("1 much better")
+    server.asked.clear()
     judge("ann", limit=1, orders=1, max_reasks=1)
     assert [] == server.bodies
     judge("ann", limit=1, orders=1, max_reasks=1, retry_unanswered=True)
