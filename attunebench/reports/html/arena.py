@@ -96,22 +96,6 @@ def render_arena(scores: ArenaScores, *, arena: Arena | None = None, budget: int
     )
 
 
-<<<<<<< HEAD
-def _group(author: str, kind: str) -> Group:
-    """An author as what colours are given to: people have theirs after the models."""
-    return Group("human" if kind == "human" else "arena", author, "", author)
-
-
-def _summary(about: Mapping[str, Any]) -> list[str]:
-    numbers = {"history": "histories", "author": "authors", "pair": "pairs", "verdict": "verdicts"}
-    found = about.get("counts", {})
-    said = [counted(found[many], one, many) for one, many in numbers.items() if many in found]
-    raters = [counted(found[many], one, many) for one, many in (("person", "people"), ("judge", "judges")) if found.get(many)]
-    return [*said, *([f"raters: {' and '.join(raters)}"] if raters else [])]
-
-
-=======
->>>>>>> g
 def _groups(shown: Sequence[Shown]) -> list[tuple[str, list[Shown]]]:
     replies = [one for one in shown if one.analysis.name not in (_RATINGS, *_OF_RATERS)]
     raters = [one for one in shown if one.analysis.name in _OF_RATERS]
@@ -156,12 +140,16 @@ def _index(arena: Arena, drills: _Drills, scores: ArenaScores) -> dict[str, Any]
     """What the lists behind numbers are made of: pairs and verdicts column by column, names by their places."""
     verdicts = _by_history(arena)
     authors = {author: reply.kind for (_, author), reply in arena.replies.items()}
-    authors |= {name: "model" for pair in arena.pairs.values() for name in (pair.left, pair.right) if name not in authors}
+    authors |= {
+        name: "model" for pair in arena.pairs.values() for name in (pair.left, pair.right) if name not in authors
+    }
     raters = {one.rater: one.rater_kind for one in verdicts}
     slices = list(dict.fromkeys(one.slice for one in arena.histories.values()))
     dimensions = list(dict.fromkeys(name for one in verdicts for name in one.dimensions))
     at = {name: place for place, name in enumerate(arena.histories)}
-    author, rater, pair = ({name: place for place, name in enumerate(names)} for names in (authors, raters, arena.pairs))
+    author, rater, pair = (
+        {name: place for place, name in enumerate(names)} for names in (authors, raters, arena.pairs)
+    )
     pairs = arena.pairs.values()
     return {
         "drills": drills.listed,
