@@ -28,10 +28,11 @@ from attunebench.analyses.table import (
     words,
 )
 from attunebench.analyses.verdicts import listed, with_interval
+from attunebench.arena.cells import difference_cells, share_cells
 from attunebench.arena.folder import Arena
 from attunebench.arena.objects import ADVERSARIAL, REGULAR, Reply, ReplyKind
-from attunebench.arena.sampling import ArenaSettings, Draws, difference_cells, share_cells
-from attunebench.arena.table import VerdictTable
+from attunebench.arena.sampling import JUDGES, ArenaSettings, Draws, intervals_text
+from attunebench.arena.table import PEOPLE, VerdictTable
 from attunebench.statistics.bootstrap import Floats, Labels, ratio, sum_by_cluster
 from attunebench.text import levelled
 
@@ -73,17 +74,15 @@ def _pattern(phrases: Iterable[str]) -> re.Pattern[str]:
 def acts_in(texts: Sequence[str], side: Literal["done", "cited"]) -> Floats:
     """1 where a text does (or cites) an act, else 0: (texts, acts)."""
     patterns = [getattr(act, side) for act in lexicon()]
-    different = {text: [bool(one.search(_plain(text))) for one in patterns] for text in dict.fromkeys(texts)}
+    plain = {text: levelled(text).lower() for text in dict.fromkeys(texts)}
+    different = {text: [bool(one.search(as_seen)) for one in patterns] for text, as_seen in plain.items()}
     return np.array([different[text] for text in texts], dtype=np.float64).reshape(len(texts), len(patterns))
 
 
 def warmth_of(text: str) -> int:
     """How many phrases of generic warmth a reply has."""
-    return sum(1 for act in lexicon() if act.name == WARMTH for _ in act.done.finditer(_plain(text)))
-
-
-def _plain(text: str) -> str:
-    return levelled(text).lower()
+    plain = levelled(text).lower()
+    return sum(1 for act in lexicon() if act.name == WARMTH for _ in act.done.finditer(plain))
 
 
 def acts(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis:
@@ -100,7 +99,10 @@ def acts(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis
         "of judges names validation, questions of scope and stock warmth, which may lead them to cite these. Each "
         "interval stands alone: of 20 differences without an effect, one excludes 0 by chance.",
         tables=tuple(made),
-        notes=(f"Acts: {'; '.join(f'{act.name}, which {act.meaning}' for act in lexicon())}.",),
+        notes=(
+            f"Acts: {'; '.join(f'{act.name}, which {act.meaning}' for act in lexicon())}.",
+            intervals_text(table, settings),
+        ),
     )
 
 
@@ -130,7 +132,7 @@ class _Citing:
         return share_cells(sums, part.history, cited, np.ones_like(cited), self.settings, drills)
 
     def _cited(self) -> Table:
-        sides = {"people": np.flatnonzero(~self.judged), "judges": np.flatnonzero(self.judged)}
+        sides = {PEOPLE: np.flatnonzero(~self.judged), JUDGES: np.flatnonzero(self.judged)}
         there = {name: self.shares(rows, name) for name, rows in sides.items() if len(rows)}
         columns = [
             column(name, cells, name, "share", f"Share of the rationales of {name} that cite it.")
@@ -150,7 +152,7 @@ class _Citing:
             "Which acts do rationales cite?",
             words("act", [act.name for act in lexicon()]),
             *columns,
-            caption=f"n: rationales, of verdicts that were given; {intervals_text(self.settings)}.",
+            caption="n: rationales of verdicts that were given; of overlaps, those of people that a judge could share.",
             chart=chart
             if len(there) > 1
             else Chart("intervals", "act", tuple(there), chart.title, chart.axis, lead=True),
@@ -168,7 +170,7 @@ class _Citing:
             sum_by_cluster(self.cited[judges], key[judges] + 1, size)[place] / count[place, None],
         )
         both, part = one * other, self.told.where(rows)
-        drills = [Drill(where=(("rater", "people"),))] * one.shape[1]
+        drills = [Drill(where=(("rater", PEOPLE),))] * one.shape[1]
         either = one + other - both
         cells, _ = share_cells(Draws(part, self.settings).sums, part.history, both, either, self.settings, drills)
         first, second = (side.mean(axis=0) if len(rows) else np.full(one.shape[1], np.nan) for side in (one, other))
@@ -183,7 +185,7 @@ class _Citing:
 
     def _by_rater(self) -> Table:
         """A row for people and for each judge."""
-        groups = [("people", np.flatnonzero(~self.judged))]
+        groups = [(PEOPLE, np.flatnonzero(~self.judged))]
         groups += [
             (self.told.raters[at], np.flatnonzero(self.told.rater == at))
             for at in np.unique(self.told.rater[self.judged])
@@ -199,7 +201,7 @@ class _Citing:
                 for id, act in zip(names, lexicon(), strict=True)
             ),
             rows=rows,
-            caption=f"Share of the rater's rationales; {intervals_text(self.settings)}.",
+            caption="Share of the rater's rationales, whose number is n.",
             chart=Chart("heatmap", "rater", tuple(names), "Acts cited by each rater", "share of rationales"),
         )
 
@@ -228,7 +230,7 @@ def _done(arena: Arena, table_: VerdictTable, settings: ArenaSettings) -> list[T
         *(column(kind, (), labels.get(kind, kind), "share", "Share of these replies that do it.") for kind in kinds),
         *([column("difference", (), f"human − {compared[1]}", "share", _SAME)] if compared else []),
         rows=rows,
-        caption=f"n: replies; {intervals_text(settings)}.",
+        caption="n: replies.",
         chart=Chart("dumbbells", "act", compared, "Acts done in replies", "share of replies", across="slice")
         if compared
         else Chart("intervals", "act", tuple(kinds[:1]), "Acts done in replies", "share of replies", across="slice"),
@@ -293,7 +295,7 @@ def _cited_text(tables: Sequence[Table]) -> str:
         return "No verdict has a rationale."
     ids = [one.id for one in made.columns]
     parts = []
-    for side in ("people", "judges"):
+    for side in (PEOPLE, JUDGES):
         if side in ids:
             row = max(made.rows, key=lambda row: number_of(row[ids.index(side)]) or 0.0)
             parts.append(f"{side} cite {row[0].value} most often ({with_interval(row[ids.index(side)])})")

@@ -27,12 +27,13 @@ from attunebench.analyses.table import (
     words,
 )
 from attunebench.analyses.verdicts import counted, listed, with_interval
-from attunebench.arena.acts import excludes, intervals_text
+from attunebench.arena.acts import excludes
+from attunebench.arena.cells import difference_cells, share_cells
 from attunebench.arena.folder import Arena
 from attunebench.arena.objects import Verdict, family_of
-from attunebench.arena.sampling import ArenaSettings, Draws, difference_cells, share_cells
+from attunebench.arena.sampling import ArenaSettings, Draws, intervals_text
 from attunebench.arena.slopes import Slopes, Traits
-from attunebench.arena.table import VerdictTable
+from attunebench.arena.table import PEOPLE, VerdictTable
 from attunebench.statistics.bootstrap import Floats, Labels
 
 _CANNOT = (
@@ -46,7 +47,6 @@ _FAMILY = (
     "Log-odds of a reply of the judge's own family, beyond what the ratings by people (else by judges of other "
     "families) explain."
 )
-PEOPLE = "people"
 _ROLES: Mapping[str, Role] = {PEOPLE: "person"}
 _EVEN = 0.5
 Mask = NDArray[np.bool_]
@@ -63,6 +63,7 @@ def bias(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis
         cannot=_CANNOT,
         tables=tuple(made for made in tables if made.rows),
         warnings=tuple(one.warnings()),
+        notes=(intervals_text(table, settings),),
     )
 
 
@@ -128,8 +129,7 @@ class Swaying:
             column("repeated", (), "repeat stability", "share", "Repeats with the same winner.", better=True),
             counts("swapped", (), "swapped repeats", "Repeated verdicts in the other order only."),
             rows=[self._order_row(name, np.flatnonzero(rows)) for name, rows in self.raters.items()],
-            caption="One tie in two orders is neither consistent nor a flip. n: pairs, verdicts or repeats; "
-            f"{intervals_text(self.settings)}.",
+            caption="One tie in two orders is neither consistent nor a flip. n: pairs, verdicts or repeats.",
             chart=Chart(
                 "intervals", "rater", ("consistent", "first", "repeated"), "Order and repeats", "share",
                 {"even": {"first": _EVEN}}, roles=_ROLES, lead=True,
@@ -228,7 +228,7 @@ class Swaying:
             rows=[self._slopes_row(name) for name in self.raters],
             caption="Logistic regression on the authors, the slot, the length and markdown of both replies; ties "
             f"{'count half' if self.settings.ties == 'half' else 'are left out'}. n: verdicts on pairs that differ in "
-            f"it; {intervals_text(self.settings)}.",
+            "it.",
             chart=Chart(
                 "intervals", "rater", ("slot", "length", "markdown", "family"), "What sways verdicts", "log-odds",
                 {"no effect": 0.0}, roles=_ROLES,
@@ -258,7 +258,7 @@ class Swaying:
             rows=[self._warmth_row(name, np.flatnonzero(rows), ambiguous) for name, rows in raters],
             caption="Verdicts on pairs of which one reply has more phrases of generic warmth (acts.json); a tie counts "
             f"half. Ambiguous: under {self.settings.ambiguous:.3g} of two or more people give the same answer. n: "
-            f"verdicts; {intervals_text(self.settings)}.",
+            "verdicts.",
             chart=Chart(
                 "intervals", "rater", ("ambiguous", "clear"), "Wins of generic warmth", "share won", {"even": _EVEN},
                 roles=_ROLES,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from attunebench.analyses.sampling import cells_of
 from attunebench.analyses.table import Cell, Drill
 from attunebench.arena.acts import warmth_of
+from attunebench.arena.contests import REGULARISED
 from attunebench.arena.folder import Arena
 from attunebench.arena.objects import Reply
 from attunebench.arena.sampling import ArenaSettings, Draws
@@ -19,8 +21,6 @@ from attunebench.protocol.arena import normalised
 from attunebench.statistics.bootstrap import Floats, percentile_interval
 from attunebench.statistics.logistic import bounded_by_ridge, logistic, resampled_derivatives, stepped
 
-SEPARATED = "separated"
-"""Mark of a slope that only the penalty bounds: the trait decides every verdict."""
 NAMES = ("slot", "length", "markdown")
 _LIST = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S", re.MULTILINE)
 
@@ -82,7 +82,7 @@ class Slopes:
         """A cell for each of `NAMES`."""
         beta, drawn, bounded = self._estimate
         found = [self._cell(self.known[:, at], beta[at], drawn[:, at], bounded[at], drill) for at in range(len(NAMES))]
-        self.separated = tuple(name for name, cell in zip(NAMES, found, strict=True) if cell.mark == SEPARATED)
+        self.separated = tuple(name for name, cell in zip(NAMES, found, strict=True) if cell.mark == REGULARISED)
         return found
 
     def own_family(self, family: str, reference: Slopes, drill: Drill) -> Cell:
@@ -116,11 +116,9 @@ class Slopes:
         low, high = percentile_interval(np.round(drawn[:, None], 9), self.settings.level)
         if histories < 2 or bounded:
             low = high = np.full(1, np.nan)
-        (cell,) = cells_of(
-            np.array([value if differ.any() else np.nan]), low, high, np.array([differ.sum()]),
-            histories < self.settings.small, [drill], [SEPARATED if bounded else ""],
-        )  # fmt: skip
-        return cell
+        few, found = np.array([histories < self.settings.small]), np.array([value if differ.any() else np.nan])
+        (cell,) = cells_of(found, low, high, np.array([differ.sum()]), few, [drill])
+        return replace(cell, mark=REGULARISED) if bounded and differ.any() else cell
 
 
 def _contrasts(table: VerdictTable) -> Floats:
