@@ -280,6 +280,7 @@ def _win_matrix(group: RaterGroup, lead: Rated, settings: ArenaSettings) -> Tabl
         (wins + wins.swapaxes(1, 2))[0].ravel().astype(np.int64),
         histories < settings.small,
         drills,
+        units=histories,
     )
     cells = [replace(cell, drill=None) if cell.value is None else cell for cell in cells]
     order = best_first(lead.value)
