@@ -74,7 +74,7 @@ def ratings(_arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> A
         tables=tuple(one for one in tables if one.rows),
         warnings=tuple(text for group in groups for text in rated[group.key].warnings(f"Rated by {group.name}")),
         notes=(
-            f"{_TIES[settings.ties]}. {anchor + ' is the anchor' if anchor else 'The mean of all authors'} is 1000.",
+            f"{_TIES[settings.ties]}. {anchor + ', the anchor,' if anchor else 'The mean of all authors'} is 1000.",
             intervals_text(groups[0].table, settings),
         ),
     )
