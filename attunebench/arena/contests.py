@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from attunebench.analyses.sampling import cells_of
 from attunebench.analyses.table import Cell, Drill, cell_of
@@ -90,7 +91,9 @@ class Rated:
         low, high = interval_of(self.samples, self.histories, self.settings)
         marks = [self._mark(name) for name in self.authors]
         few = self.histories < self.settings.small
-        return cells_of(self.value, low, high, self.n, few, drills, marks)
+        # The anchor has no doubt, and not because all histories agree.
+        units = np.where(np.array(self.authors) == self.anchor, 0, self.histories)
+        return cells_of(self.value, low, high, self.n, few, drills, marks, units=units)
 
     def slot_cell(self, *where: tuple[str, str]) -> Cell:
         """The Elo points that standing first is worth."""
@@ -123,6 +126,11 @@ class Rated:
             )
 
 
+def best_first(values: Floats) -> list[int]:
+    """Places in descending order, what is undefined last."""
+    return [int(at) for at in np.argsort(-values, kind="stable")]
+
+
 def rate(verdicts: VerdictTable, settings: ArenaSettings, *, level_with: Rated | None = None) -> Rated:
     """Ratings from the verdicts of one group of raters, on which none is unanswered.
 
@@ -152,12 +160,17 @@ def rate(verdicts: VerdictTable, settings: ArenaSettings, *, level_with: Rated |
         samples,
         whole.n.astype(np.intp),
         contests.histories().diagonal(),
-        (400 / np.log(10) * whole.gamma, 400 / np.log(10) * fits[:, -1]),
+        (float(_points(whole.gamma)), _points(fits[:, -1])),
         groups,
         frozenset(_separated(verdicts.authors, wins[0], groups)),
         "" if anchor is None else verdicts.authors[anchor],
         settings,
     )
+
+
+def _points(log_odds: ArrayLike) -> Floats:
+    """Log-odds in Elo points, without the last digits, so that nothing is 0."""
+    return np.round(elo(log_odds) - 1000, 6)
 
 
 def _is_separate(verdicts: VerdictTable) -> bool:

@@ -36,6 +36,13 @@ _NOUNS: Mapping[type[Line], tuple[str, str]] = {
     Pair: ("pair", "pairs"),
     Verdict: ("verdict", "verdicts"),
 }
+_SAYS: Mapping[type[Line], tuple[str, ...]] = {
+    History: ("turns", "slice"),
+    Reply: ("kind", "text"),
+    Pair: ("history", "left", "right"),
+    Verdict: ("preference", "dimensions"),
+}
+"""In what lines of one key may contradict each other; in other fields the first one counts."""
 _PATIENCE = 30.0  # seconds: arena.json is held for as long as it takes to read and write it
 
 
@@ -105,7 +112,7 @@ def change_made(folder: Path, change: Callable[[Mapping[str, Any]], Mapping[str,
     """Change what arena.json says. Other writers may do so meanwhile. Raises DataError where it cannot be read."""
     from attunebench.journal.locks import try_lock
 
-    path, lock = folder / "arena.json", folder / ".arena.lock"
+    path, lock = folder / "arena.json", folder / ".attunebench-arena.lock"
     release = try_lock(lock, _PATIENCE)
     if release is None:
         raise DataError(f"{lock} has been locked by another process for {_PATIENCE:.0f} s; repeat the command.")
@@ -121,7 +128,8 @@ def change_made(folder: Path, change: Callable[[Mapping[str, Any]], Mapping[str,
 def read_arena(folder: Path) -> Arena:
     """The arena in a folder. Raises DataError where there is none, or where a file cannot be used.
 
-    Of equal lines one counts; of lines that contradict each other none does, since nobody knows which one is right.
+    Of lines that say the same one counts; of lines that contradict each other none does, since nobody knows which one
+    is right.
     """
     if not (folder / "histories.jsonl").is_file():
         raise DataError(f"There is no arena in {folder}: histories.jsonl is missing. `arena new` makes one.")
@@ -217,13 +225,14 @@ class _Reading:
 
     def unique(self, lines: Lines[L], key: Callable[[L], Hashable]) -> Lines[L]:
         """The lines without repetitions and contradictions: several different ones of one key."""
+        says = attrgetter(*_SAYS[type(lines[0][1])]) if lines else id
         first: dict[Hashable, tuple[str, L]] = {}
         repeated: Lines[L] = []
         opposed: dict[Hashable, Lines[L]] = {}
         for line in lines:
             if (before := first.setdefault(key(line[1]), line)) is line:
                 continue
-            if before[1] == line[1]:
+            if says(before[1]) == says(line[1]):
                 repeated.append(line)
             else:
                 opposed.setdefault(key(line[1]), [before]).append(line)

@@ -12,6 +12,7 @@ from attunebench.analyses.table import (
     Analysis,
     Cell,
     Chart,
+    ChartKind,
     Drill,
     Filled,
     Missing,
@@ -23,7 +24,7 @@ from attunebench.analyses.table import (
     words,
 )
 from attunebench.analyses.verdicts import listed, number, with_interval
-from attunebench.arena.contests import Contests, Rated, rate
+from attunebench.arena.contests import Contests, Rated, best_first, rate
 from attunebench.arena.folder import Arena
 from attunebench.arena.objects import DIMENSIONS
 from attunebench.arena.sampling import (
@@ -50,7 +51,7 @@ _TIES = {
 
 def ratings(_arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> Analysis:
     """Ratings overall, by rater, by slice and by dimension, who beats whom, and what standing first is worth."""
-    settings = _with_anchor(verdicts, settings)
+    settings = with_anchor(verdicts, settings)
     groups = rater_groups(verdicts.with_people_as_one(), settings)
     if not groups:
         raise Missing("No verdict in this arena has an answer.")
@@ -60,9 +61,9 @@ def ratings(_arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> A
         first.overall(),
         first.of_persons(),
         _by_rater(groups, rated),
-        _by_slice(groups, settings),
-        _by_dimension(groups, settings),
-        _win_matrix(groups[0], settings),
+        _by_slice(leading_groups(groups), settings),
+        _by_dimension(leading_groups(groups), settings),
+        _win_matrix(groups[0], first.rated, settings),
         _raters(groups, rated, settings),
     )
     anchor = first.rated.anchor
@@ -73,13 +74,13 @@ def ratings(_arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> A
         tables=tuple(one for one in tables if one.rows),
         warnings=tuple(text for group in groups for text in rated[group.key].warnings(f"Rated by {group.name}")),
         notes=(
-            f"{_TIES[settings.ties]}. {anchor + ' is the anchor' if anchor else 'The mean of all authors'} is 1000.",
+            f"{_TIES[settings.ties]}. {anchor + ', the anchor,' if anchor else 'The mean of all authors'} is 1000.",
             intervals_text(groups[0].table, settings),
         ),
     )
 
 
-def _with_anchor(verdicts: VerdictTable, settings: ArenaSettings) -> ArenaSettings:
+def with_anchor(verdicts: VerdictTable, settings: ArenaSettings) -> ArenaSettings:
     """The settings with the name that the anchor has where people are one author."""
     human = [name for name, kind in zip(verdicts.authors, verdicts.kinds, strict=True) if kind == "human"]
     if human and settings.anchor in (PEOPLE, *human):
@@ -133,7 +134,7 @@ class Standings:
             title,
             words("author", rated.authors),
             words("kind", group.table.kinds, meaning="Who wrote the replies."),
-            counts("comparisons", rated.n, meaning="Verdicts on pairs with this author."),
+            counts("n", rated.n, "comparisons", "Verdicts on pairs with this author."),
             counts("histories", rated.histories),
             _rating_column("rating", rated.cells(drills_of(rated.authors, ("rater", group.key)))),
             order=best_first(rated.value),
@@ -152,7 +153,7 @@ class Standings:
             "persons",
             f"Ratings of single persons by {self.group.name}",
             words("author"),
-            counts("comparisons"),
+            counts("n", (), "comparisons"),
             counts("histories"),
             _rating_column("rating", ()),
             rows=rows,
@@ -180,11 +181,6 @@ class Standings:
         for name, value in self.band().items():
             text += f" {'People' if name == 'people' else name.capitalize()}: {number(value, 0)}."
         return text
-
-
-def best_first(values: Floats) -> list[int]:
-    """Places in descending order, what is undefined last."""
-    return [int(at) for at in np.argsort(-values, kind="stable")]
 
 
 def drills_of(authors: Sequence[str], *more: tuple[str, str]) -> list[Drill | None]:
@@ -215,56 +211,50 @@ def _by_rater(groups: Sequence[RaterGroup], rated: Mapping[str, Rated]) -> Table
 def _by_slice(groups: Sequence[RaterGroup], settings: ArenaSettings) -> Table:
     """The ratings in each slice, by people and by all judges; no row where there is one slice."""
     names = slices_of(groups)
-    rows = []
-    for group in leading_groups(groups) if len(names) > 1 else ():
-        tables = [group.table.of_slice(name) for name in names]
-        rows += _rows_of_parts(group, tables, [("slice", name) for name in names], settings)
-    return table(
-        "slices",
-        "Ratings by slice",
-        words("rater"),
-        words("author"),
-        *(_rating_column(f"slice_{name}", (), name) for name in names),
-        rows=rows,
-        caption="Each slice is a fit of its own with a mean (or anchor) of 1000, so only the order and the distances "
-        "can be compared between slices; n counts verdicts.",
-        chart=Chart("lines", "author", tuple(f"slice_{name}" for name in names), "Ratings by slice", "Elo points"),
-    )
+    parts = {("slice", name): [group.table.of_slice(name) for group in groups] for name in names}
+    note = " Distances between authors can be compared between slices, single ratings cannot."
+    return _by_part("slice", groups, parts if len(names) > 1 else {}, settings, note)
 
 
 def _by_dimension(groups: Sequence[RaterGroup], settings: ArenaSettings) -> Table:
     """The ratings in each dimension, by people and by all judges; no row where no verdict has dimensions."""
-    rows = []
-    for group in leading_groups(groups):
-        tables = [group.table.in_dimension(at).answered() for at in range(len(DIMENSIONS))]
+    parts: dict[tuple[str, str], list[VerdictTable]] = {
+        ("dimension", name): [group.table.in_dimension(at).answered() for group in groups]
+        for at, name in enumerate(DIMENSIONS)
+    }
+    return _by_part("dimension", groups, parts, settings)
+
+
+def _by_part(
+    what: str,
+    groups: Sequence[RaterGroup],
+    parts: Mapping[tuple[str, str], Sequence[VerdictTable]],
+    settings: ArenaSettings,
+    note: str = "",
+) -> Table:
+    """A row for each author, with the rating in each part of the verdicts; `parts` has those of every group."""
+    rows: list[list[Cell | str]] = []
+    for group, *tables in zip(groups, *parts.values(), strict=True):
         if any(map(len, tables)):
-            rows += _rows_of_parts(group, tables, [("dimension", name) for name in DIMENSIONS], settings)
+            authors, fits = group.table.authors, [rate(one, settings) for one in tables]
+            drills = [drills_of(authors, ("rater", group.key), name) for name in parts]
+            columns = [one.cells(named) for one, named in zip(fits, drills, strict=True)]
+            rows += [[group.name, authors[at], *(of[at] for of in columns)] for at in best_first(fits[0].value)]
+    ids, title = tuple(f"{what}_{name}" for _, name in parts), f"Ratings by {what}"
+    kind: ChartKind = "lines" if what == "slice" else "heatmap"
     return table(
-        "dimensions",
-        "Ratings by dimension",
+        f"{what}s",
+        title,
         words("rater"),
         words("author"),
-        *(_rating_column(name, ()) for name in DIMENSIONS),
+        *(_rating_column(id, (), name.replace("_", " ")) for id, (_, name) in zip(ids, parts, strict=True)),
         rows=rows,
-        caption="Each dimension is a fit of its own; n counts verdicts.",
-        chart=Chart("heatmap", "author", tuple(DIMENSIONS), "Ratings by dimension", "Elo points", {"1000": 1000.0}),
+        caption=f"Each {what} is a fit of its own; n counts verdicts.{note}",
+        chart=Chart(kind, "author", ids, title, "Elo points", {} if kind == "lines" else {"1000": 1000.0}),
     )
 
 
-def _rows_of_parts(
-    group: RaterGroup, tables: Sequence[VerdictTable], names: Sequence[tuple[str, str]], settings: ArenaSettings
-) -> list[list[Cell | str]]:
-    """A row for each author, with the rating in each of these parts of the verdicts."""
-    parts = [rate(one, settings) for one in tables]
-    authors = group.table.authors
-    columns = [
-        one.cells(drills_of(authors, ("rater", group.key), name)) for one, name in zip(parts, names, strict=True)
-    ]
-    order = best_first(np.where(np.isnan(parts[0].value), -np.inf, parts[0].value))
-    return [[group.name, authors[at], *(of[at] for of in columns)] for at in order]
-
-
-def _win_matrix(group: RaterGroup, settings: ArenaSettings) -> Table:
+def _win_matrix(group: RaterGroup, lead: Rated, settings: ArenaSettings) -> Table:
     """How often the author of a row beats that of a column."""
     contests, authors = Contests(group.table, settings), group.table.authors
     size = len(authors)
@@ -290,9 +280,10 @@ def _win_matrix(group: RaterGroup, settings: ArenaSettings) -> Table:
         (wins + wins.swapaxes(1, 2))[0].ravel().astype(np.int64),
         histories < settings.small,
         drills,
+        units=histories,
     )
     cells = [replace(cell, drill=None) if cell.value is None else cell for cell in cells]
-    order = best_first(rate(group.table, settings).value)
+    order = best_first(lead.value)
     ids = tuple(f"against_{authors[at]}" for at in order)
     return table(
         "win-matrix",

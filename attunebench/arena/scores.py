@@ -17,6 +17,11 @@ from attunebench.arena.table import table_of
 from attunebench.errors import DataError
 from attunebench.jsonfile import read_json
 from attunebench.reports.analyses.machine import read_analyses, render_json
+from attunebench.scores.table import Group
+from attunebench.text import counted
+
+_COUNTED = {"history": "histories", "pair": "pairs", "verdict": "verdicts"}
+_RATERS = {"person": "people", "judge": "judges"}
 
 
 class About(BaseModel):
@@ -27,7 +32,7 @@ class About(BaseModel):
     folder: str = ""
     counts: Mapping[str, int] = Field(default_factory=dict)
     authors: Mapping[str, str] = Field(default_factory=dict)
-    settings: Mapping[str, Any] = Field(default_factory=dict)
+    settings: Mapping[str, float | int | str] = Field(default_factory=dict)
     made: Mapping[str, Any] = Field(default_factory=dict)
     warnings: Sequence[str] = ()
     problems: Sequence[str] = ()
@@ -39,6 +44,27 @@ class ArenaScores:
 
     analyses: Sequence[Analysis]
     about: About
+
+    @property
+    def groups(self) -> list[Group]:
+        """The authors as what colours are given to: people have theirs after the models."""
+        kinds = self.about.authors.items()
+        return [Group("human" if kind == "human" else "arena", author, "", author) for author, kind in kinds]
+
+    @property
+    def sample(self) -> str:
+        """ "300 histories, 2,700 pairs, 40,500 verdicts of 15 people and 3 judges", for captions."""
+        known = self.about.counts
+        counts = [counted(known[many], one, many) for one, many in _COUNTED.items() if many in known]
+        raters = [counted(known[many], one, many) for one, many in _RATERS.items() if known.get(many)]
+        return ", ".join(counts) + (f" of {' and '.join(raters)}" if counts and raters else "")
+
+    @property
+    def intervals(self) -> str:
+        """How intervals were made, for notes."""
+        settings = self.about.settings
+        over = f"{settings['resamples']:,} resamples of histories" if "resamples" in settings else "histories resampled"
+        return f"{100 * settings.get('level', 0.95):g} % percentile bootstrap intervals, {over}"
 
     def json(self) -> str:
         """As it stands in the file."""

@@ -13,12 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attunebench.arena.sampling import ArenaSettings
-from attunebench.arena.table import VerdictTable
+from attunebench.arena.sampling import JUDGES, ArenaSettings
+from attunebench.arena.table import PEOPLE, VerdictTable
 from attunebench.statistics.bootstrap import Floats, Labels, ratio
 
-PEOPLE, JUDGES = "people", "judges"
-"""All of them together, in tables and in `Drill.where`."""
 _LABELS = 3
 """Right, the same, left."""
 
@@ -42,11 +40,6 @@ class Majority(NamedTuple):
         ahead = (answers == most[:, None]).sum(axis=1) == 1
         winner = np.where(ahead, answers.argmax(axis=1) - 1.0, 0.0)
         return cls(np.where(raters > 0, winner, np.nan), ratio(most, raters), raters, raters - answers[:, 1])
-
-
-def majority_of(answered: VerdictTable) -> Majority:
-    """The majority of the raters of each pair of the arena; of merged verdicts with an answer."""
-    return Majority.of(_answers(answered.pair, answered.winner, len(answered.pairs)))
 
 
 def _answers(pair: Labels, winner: Floats, pairs: int) -> Floats:
@@ -121,10 +114,9 @@ def _judges(merged: VerdictTable, settings: ArenaSettings) -> dict[str, Floats]:
         chosen[judges.raters[place]] = of = np.full(len(judges.pairs), np.nan)
         of[judges.pair[rows]] = judges.winner[rows]
     if len(chosen) > 1:
-        most = majority_of(judges)
-        mean = np.bincount(judges.pair, judges.preference, minlength=len(judges.pairs))
-        together = most.winner if settings.ensemble == "majority" else np.sign(mean)
-        chosen[JUDGES] = np.where(most.raters > 0, together, np.nan)
+        together = judges.as_one_rater(mean=settings.ensemble == "mean")
+        chosen[JUDGES] = of = np.full(len(judges.pairs), np.nan)
+        of[together.pair] = together.winner
     return chosen
 
 

@@ -97,6 +97,7 @@ class ArenaWork(Work):
         stack.callback(self._save)
 
     def survey(self) -> Iterator[tuple[Sequence[Call], bool]]:
+        pending = 0
         for key in self.keys():
             states = [(each, self._state(each)) for each in self.plan(key)]
             if differing := [each for each, state in states if state == "differing"]:
@@ -104,9 +105,13 @@ class ArenaWork(Work):
                 yield [each.call for each in differing], False
             if due := [each.call for each, state in states if state == "due"]:
                 self.todos[key] = None
+                pending += len(due)
                 yield due, True
             else:
                 self.complete += 1
+        noun = "reply" if self.kind is Reply else self.part.removesuffix("s")
+        asked = f"{counted(pending, noun, self.part)} of {', '.join(self.models)}"
+        self.headline = f"{asked} pending in {self.settings.output} ({self.order}); {self.complete:,} complete"
 
     def check(self, details: str = "") -> None:
         if self.differing:

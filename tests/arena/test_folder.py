@@ -6,12 +6,14 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from arenas import simulated_arena
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attunebench.arena.folder import (
@@ -25,7 +27,9 @@ from attunebench.arena.folder import (
     read_lines,
     write_lines,
 )
+from attunebench.arena.histories import read_material, read_slices
 from attunebench.arena.objects import History, Line, Message, Pair, Reply, Verdict
+from attunebench.arena.replies import read_replies
 from attunebench.arena.table import table_of
 from attunebench.errors import DataError
 
@@ -86,6 +90,17 @@ def test_a_file_of_verdicts_that_was_copied_counts_once(folder: Path, small: Are
     read = read_arena(folder)
 
     assert len(small.verdicts) == len(read.verdicts)
+    assert 1 == len(read.problems)
+
+
+def test_a_verdict_that_is_repeated_in_other_words_counts_once(folder: Path, small: Arena) -> None:
+    own = [one for one in small.verdicts if one.rater == "rater1"]
+    added(folder / "verdicts/zz.jsonl", own, rationale="In other words.", seconds=3.0)
+
+    read = read_arena(folder)
+
+    assert len(small.verdicts) == len(read.verdicts)
+    assert not any(one.rationale for one in read.verdicts)
     assert 1 == len(read.problems)
 
 
@@ -272,6 +287,7 @@ def test_a_damaged_note_is_not_overwritten(folder: Path) -> None:
     assert '{"steps": [' == (folder / "arena.json").read_text("utf-8")
 
 
+@settings(max_examples=20)
 @given(st.lists(st.text(min_size=1, max_size=120), min_size=2, max_size=2, unique=True))
 def test_no_two_writers_share_a_file(names: list[str]) -> None:
     first, second = (lines_file(Path("a"), "replies", name) for name in names)
@@ -282,6 +298,10 @@ def test_no_two_writers_share_a_file(names: list[str]) -> None:
     assert len(first.name) < 120
 
 
+FIELDS = (
+    *("id", "turns", "dialog", "messages", "speaker", "role", "content", "text", "slice", "tags", "history", "author"),
+    *("kind", "model", "pair", "rater", "rater_kind", "preference", "dimensions", "order"),
+)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 NAMES = TEXTS.filter(bool)
 VERDICTS = st.builds(
@@ -299,6 +319,7 @@ VERDICTS = st.builds(
 )
 
 
+@settings(max_examples=20)
 @given(st.lists(VERDICTS, max_size=5))
 def test_every_verdict_survives_its_file(tmp_path_factory: pytest.TempPathFactory, verdicts: list[Verdict]) -> None:
     file = tmp_path_factory.mktemp("lines") / "verdicts.jsonl"
@@ -307,6 +328,7 @@ def test_every_verdict_survives_its_file(tmp_path_factory: pytest.TempPathFactor
     assert verdicts == read_lines(file, Verdict)
 
 
+@settings(max_examples=20)
 @given(st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=4), st.data())
 def test_whatever_is_in_the_lines_what_counts_is_consistent(
     tmp_path_factory: pytest.TempPathFactory, named: list[tuple[str, str]], data: st.DataObject
@@ -326,6 +348,27 @@ def test_whatever_is_in_the_lines_what_counts_is_consistent(
     assert set(read.pairs) >= {pair for pair, *_ in keys}
     assert len({one.rater for one in read.verdicts}) == len({(one.rater, one.rater_kind) for one in read.verdicts})
     assert bool(read.problems) == (len(read.verdicts) < len(small.verdicts) + len(more))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=6),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=20)
+@given(st.lists(st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=8) | JSON, max_size=4), st.booleans())
+def test_whatever_a_file_holds_it_is_read_or_refused_with_a_sentence(
+    tmp_path_factory: pytest.TempPathFactory, entries: list[Any], whole: bool
+) -> None:
+    file = tmp_path_factory.mktemp("files") / ("a.json" if whole else "a.jsonl")
+    text = json.dumps(entries) if whole else "\n".join(map(json.dumps, entries))
+    file.write_bytes(text.encode("utf-8", "surrogatepass"))
+
+    for read in (read_material, read_replies, read_slices, partial(read_lines, kind=Verdict)):
+        with suppress(DataError):
+            read(file)
 
 
 def test_a_history_is_read_whatever_json_says_it(tmp_path: Path) -> None:

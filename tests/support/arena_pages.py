@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,12 @@ from html_study import HOSTILE, LONG
 from attunebench.analyses.table import Analysis, Cell, Chart, Drill, column, counts, table, words
 from attunebench.arena.folder import Arena
 from attunebench.arena.objects import DIMENSIONS, Message
+from attunebench.arena.sampling import ArenaSettings
+from attunebench.arena.scores import ArenaScores, about_of
 from attunebench.arena.table import table_of
 
 AUTHORS = {"lab0": 0.0, "lab1": 0.5, "ann <b>": 1.0, "original": -0.5}
+SLICES = ("regular", "adversarial")
 KINDS: Any = {"ann <b>": "human", "original": "original"}
 
 
@@ -52,8 +56,9 @@ def small_analyses(arena: Arena) -> list[Analysis]:
     for at, author in enumerate(names):
         row = []
         for other in range(len(names)):
-            sides = ((verdicts.left == at) & (verdicts.right == other), (verdicts.left == other) & (verdicts.right == at))
-            won = np.concatenate([verdicts.winner[sides[0]], -verdicts.winner[sides[1]]])
+            ahead = (verdicts.left == at) & (verdicts.right == other)
+            behind = (verdicts.left == other) & (verdicts.right == at)
+            won = np.concatenate([verdicts.winner[ahead], -verdicts.winner[behind]])
             drill = Drill(where=(("author", author), ("against", names[other])))
             row.append(Cell(float(np.nanmean(won > 0)) if len(won) else None, n=len(won), drill=drill))
         against.append(row)
@@ -80,23 +85,20 @@ def small_analyses(arena: Arena) -> list[Analysis]:
     slices = table(
         "slices",
         "By slice",
-        words("slice", ["regular", "adversarial"]),
-        column("people", [Cell(0.5, drill=Drill(where=(("slice", s),))) for s in ("regular", "adversarial")]),
-        column("flipped", [Cell(3, drill=Drill(where=(("slice", s), ("pairs", "flipped")))) for s in ("regular", "adversarial")]),
+        words("slice", SLICES),
+        column("people", [Cell(0.5, drill=Drill(where=(("slice", one),))) for one in SLICES]),
+        counts("flipped", [Cell(3, drill=Drill(where=(("slice", one), ("pairs", "flipped")))) for one in SLICES]),
     )
+    shows = "ann <b> is rated highest. More."
     return [
-        Analysis("arena-ratings", "Ratings", "Who wins?", "ann <b> is rated highest. More.", "No cause.", (ratings, matrix)),
-        Analysis("arena-people", "People and models", "Do people win?", "They do.", "", (slices,), ("Few.",), ("A note.",)),
+        Analysis("arena-ratings", "Ratings", "Who wins?", shows, "No cause.", (ratings, matrix)),
+        Analysis("arena-people", "People and models", "Who wins?", "People.", "", (slices,), ("Few.",), ("A note.",)),
         Analysis("arena-agreement", "Agreement", "Do raters agree?", missing="There is one rater only."),
     ]
 
 
-def about(arena: Arena) -> dict[str, Any]:
-    """What the file of scores says of the arena."""
-    return {
-        "counts": {"histories": len(arena.histories), "pairs": len(arena.pairs), "verdicts": len(arena.verdicts)},
-        "authors": {name: KINDS.get(name, "model") for name in AUTHORS},
-        "settings": {"ties": "half", "ambiguous": 2 / 3},
-        "problems": ["A verdict on an unknown pair was left out."],
-        "warnings": ["Simulated: no finding."],
-    }
+def small_scores(arena: Arena) -> ArenaScores:
+    """What `arena score` would write of it, with these analyses."""
+    about = about_of(arena, ArenaSettings(), Path("arena"), Path("arena-scores.json"))
+    more = {"warnings": ["Simulated: no finding."], "problems": ["A verdict on an unknown pair was left out."]}
+    return ArenaScores(small_analyses(arena), about.model_copy(update=more))

@@ -38,7 +38,7 @@ def demo(
         scores = ArenaScores(score_arena(arena, settings), about_of(arena, settings, folder, file))
         emit(scores.json(), file)
     with working("writing the page"):
-        emit(render_arena(scores.analyses, scores.about.model_dump(), arena=arena), page)
+        emit(render_arena(scores, arena=arena), page)
     ratings = scores.analyses[0]
     brief = replace(ratings, tables=tuple(one for one in ratings.tables if one.id == "by-rater"))
     emit_analyses(scores.analyses if full else [brief], "terminal", None, full=full)

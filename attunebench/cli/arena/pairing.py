@@ -52,6 +52,8 @@ def pairs(
         say(sentence)
     show_arena(read_arena(arena))
     typer.echo(f"New pairs  {added:,}")
+    if not added:
+        say("Nothing was added: all pairs of this design are there. A larger --per-history adds pairs.")
     if len(chosen.groups) > 1:
         apart = listed((printable(" and ".join(group), 100) for group in chosen.groups), most=4)
         say(

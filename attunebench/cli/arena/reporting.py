@@ -79,7 +79,7 @@ def _page(file: Path, output: Path, folder: Path | None, *, texts: bool) -> None
     scores = read_arena_scores(file)
     behind = _behind(scores, file, folder) if texts else None
     with working("writing the page"):
-        text = render_arena(scores.analyses, scores.about.model_dump(), arena=behind)
+        text = render_arena(scores, arena=behind)
     emit(text, None if output == _STDOUT else output, protect=[file])
     if output != _STDOUT:
         say(f"Report written to {output}; open it in a browser.")

@@ -5,11 +5,11 @@ Made of the same parts as the page of a study; owns what is packed behind the nu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from attunebench.analyses.table import Analysis, Cell, Drill, Table, counts, table, words
+from attunebench.analyses.table import Cell, Drill, Table, counts, table, words
 from attunebench.reports.html import chunks
 from attunebench.reports.html.cards import Shown, cards, in_columns
 from attunebench.reports.html.environment import frame, render
@@ -17,12 +17,11 @@ from attunebench.reports.html.footnotes import Footnotes
 from attunebench.reports.html.looks import looks_of
 from attunebench.reports.html.page import BUDGET
 from attunebench.reports.html.tables import shown_table
-from attunebench.scores.table import Group
-from attunebench.text import counted
 
 if TYPE_CHECKING:
     from attunebench.arena.folder import Arena
     from attunebench.arena.objects import Verdict
+    from attunebench.arena.scores import ArenaScores
 
 _STYLES = ("style", "charts", "dialog", "print", "arena")
 _SCRIPTS = ("start", "text", "chunks", "tables", "dialog", "arena", "address", "contents", "print", "main")
@@ -51,27 +50,27 @@ class _Drills:
         return [dict(where) for where in self._places]
 
 
-def render_arena(
-    analyses: Sequence[Analysis], about: Mapping[str, Any], *, arena: Arena | None = None, budget: int = BUDGET
-) -> str:
-    """The analyses of an arena as one self-contained page; the same text for the same arguments.
+def render_arena(scores: ArenaScores, *, arena: Arena | None = None, budget: int = BUDGET) -> str:
+    """The scores of an arena as one self-contained page; the same text for the same arguments.
 
-    `about` is what `arena score` says of the arena in its file. `arena` gives what is behind the numbers; what does not
-    fit into `budget` bytes is left out, rationales first, and the page says so.
+    `arena` gives what is behind the numbers; what does not fit into `budget` bytes is left out, rationales first, and
+    the page says so.
     """
-    looks = looks_of([_group(author, kind) for author, kind in about.get("authors", {}).items()])
+    analyses, about = scores.analyses, scores.about
+    looks = looks_of(scores.groups)
     drills = _Drills(arena)
     listed = _histories(arena) if arena is not None and arena.histories else None
     captions = (one.caption for analysis in analyses for one in analysis.tables)
     footnotes = Footnotes(captions)
-    show = partial(shown_table, place=drills.place, looks=looks.of_label, footnotes=footnotes)
+    named = {**looks.of_label, "people": "person"}  # all people together, as authors and as raters
+    show = partial(shown_table, place=drills.place, looks=named, footnotes=footnotes)
     made, bodies = cards(analyses, footnotes, show)
     shown = [one for one in made if not one.analysis.missing]
     context: dict[str, Any] = {
         "title": "Arena",
         **frame(_STYLES, _SCRIPTS),
-        "summary": _summary(about),
-        "warnings": list(about.get("warnings", ())),
+        "summary": scores.sample,
+        "warnings": list(about.warnings),
         "board": next((one for one in shown if one.analysis.name == _RATINGS), None),
         "groups": _groups(shown),
         "skipped": [one.analysis for one in made if one.analysis.missing],
@@ -80,7 +79,7 @@ def render_arena(
         "footnotes": footnotes,
     }
     front = render("arena", **context)
-    own = [chunks.chunk("about", _index(arena, drills, about) if arena is not None else {}), *bodies]
+    own = [chunks.chunk("about", _index(arena, drills, scores) if arena is not None else {}), *bodies]
     room = budget - len(front.encode()) - sum(one.size for one in own) - len(context["script"]) - _RESERVE
     packed = chunks.fit(_layers(arena) if arena is not None else {}, room)
     return front + render(
@@ -90,22 +89,11 @@ def render_arena(
         chunks=(*own, *packed.chunks),
         left_out=packed.left_out,
         packed_n=0 if arena is None else len(arena.histories),
-        problems=list(about.get("problems", ())),
-        settings=list(about.get("settings", {}).items()),
+        problems=list(about.problems),
+        settings=[
+            (name, f"{value:g}" if isinstance(value, float) else value) for name, value in about.settings.items()
+        ],
     )
-
-
-def _group(author: str, kind: str) -> Group:
-    """An author as what colours are given to: people have theirs after the models."""
-    return Group("human" if kind == "human" else "arena", author, "", author)
-
-
-def _summary(about: Mapping[str, Any]) -> list[str]:
-    numbers = {"history": "histories", "author": "authors", "pair": "pairs", "verdict": "verdicts"}
-    found = about.get("counts", {})
-    said = [counted(found[many], one, many) for one, many in numbers.items() if many in found]
-    raters = [counted(found[many], one, many) for one, many in (("person", "people"), ("judge", "judges")) if found.get(many)]
-    return [*said, *([f"raters: {' and '.join(raters)}"] if raters else [])]
 
 
 def _groups(shown: Sequence[Shown]) -> list[tuple[str, list[Shown]]]:
@@ -129,7 +117,7 @@ def _histories(arena: Arena) -> Table:
         "Histories",
         words("history", [one.id for one in rows]),
         words("slice", [one.slice for one in rows]),
-        words("tags", [", ".join(one.tags) for one in rows]),
+        *([words("tags", [", ".join(one.tags) for one in rows])] if any(one.tags for one in rows) else []),
         counts("messages", [len(one.turns) for one in rows]),
         counts("pairs", [Cell(pairs[one.id], drill=drill) for one, drill in zip(rows, behind, strict=True)]),
         counts("verdicts", [verdicts[one.id] for one in rows]),
@@ -148,16 +136,20 @@ def _by_history(arena: Arena) -> list[Verdict]:
     return sorted(_verdicts(arena), key=lambda one: place[one.pair])
 
 
-def _index(arena: Arena, drills: _Drills, about: Mapping[str, Any]) -> dict[str, Any]:
+def _index(arena: Arena, drills: _Drills, scores: ArenaScores) -> dict[str, Any]:
     """What the lists behind numbers are made of: pairs and verdicts column by column, names by their places."""
     verdicts = _by_history(arena)
     authors = {author: reply.kind for (_, author), reply in arena.replies.items()}
-    authors |= {name: "model" for pair in arena.pairs.values() for name in (pair.left, pair.right) if name not in authors}
+    authors |= {
+        name: "model" for pair in arena.pairs.values() for name in (pair.left, pair.right) if name not in authors
+    }
     raters = {one.rater: one.rater_kind for one in verdicts}
     slices = list(dict.fromkeys(one.slice for one in arena.histories.values()))
     dimensions = list(dict.fromkeys(name for one in verdicts for name in one.dimensions))
     at = {name: place for place, name in enumerate(arena.histories)}
-    author, rater, pair = ({name: place for place, name in enumerate(names)} for names in (authors, raters, arena.pairs))
+    author, rater, pair = (
+        {name: place for place, name in enumerate(names)} for names in (authors, raters, arena.pairs)
+    )
     pairs = arena.pairs.values()
     return {
         "drills": drills.listed,
@@ -167,7 +159,7 @@ def _index(arena: Arena, drills: _Drills, about: Mapping[str, Any]) -> dict[str,
         "slices": slices,
         "histories": list(arena.histories),
         "slice": [slices.index(one.slice) for one in arena.histories.values()],
-        "ambiguous": about.get("settings", {}).get("ambiguous", 2 / 3),
+        "ambiguous": scores.about.settings.get("ambiguous", 2 / 3),
         "pairs": {
             "id": [one.id for one in pairs],
             "h": [at[one.history] for one in pairs],

@@ -7,8 +7,11 @@ const NAMES = ["pair", ...WHERE];
 const STRENGTH = { 0: "much better", 1: "slightly better", 3: "slightly better", 4: "much better" };
 const RATERS = { people: "human", judges: "judge" };
 const SORTS = {
-  flipped: "a rater's two orders name different winners", tied: "neither reply is better", unanswered: "no answer",
-  ambiguous: "people disagree", unanimous: "people agree",
+  flipped: "Only verdicts of raters whose two orders name different winners.",
+  unanswered: "Only verdicts without an answer.",
+  tied: "Only pairs on which no reply has the majority of the people, or of the judges where no person saw the pair.",
+  ambiguous: "Only pairs on which the majority is below the threshold.",
+  unanimous: "Only pairs on which all agree.",
 };
 const NO_TEXTS = "The texts of this history were omitted to keep this file small.";
 const NO_REASONS = "The rationales of this history were omitted to keep this file small.";
@@ -52,11 +55,18 @@ function isBy(verdict, rater) {
   return rater === undefined || (RATERS[rater] ?? kind) === kind && (rater in RATERS || name === rater);
 }
 
-// The share of the people's verdicts on a pair that name its most frequent winner.
-function majority(pair) {
-  const sides = about.of[pair].filter((one) => isBy(one, "people")).map((one) => sideOf(one)).filter((one) => one !== null);
-  return sides.length ? Math.max(...[1, 0, -1].map((side) => sides.filter((one) => one === side).length)) / sides.length : null;
+// How many of the people, or of the judges where no person saw the pair, name left, neither and right.
+function answersTo(pair) {
+  const people = about.of[pair].filter((one) => isBy(one, "people"));
+  const sides = (people.length ? people : about.of[pair]).map((one) => sideOf(one));
+  return [1, 0, -1].map((side) => sides.filter((one) => one === side).length);
 }
+
+const IS = {
+  tied: (most, [left, same, right]) => same === most || left === right,
+  ambiguous: (most, [left, same, right]) => most / (left + same + right) < about.ambiguous,
+  unanimous: (most, [left, same, right]) => most === left + same + right,
+};
 
 function isFlipped(verdict) {
   const { p, r } = about.verdicts;
@@ -66,13 +76,11 @@ function isFlipped(verdict) {
 
 // The verdicts on a pair that a list is about.
 function verdictsAsked(pair, { rater, dimension, pairs }) {
-  if (pairs === "ambiguous" || pairs === "unanimous") {
-    const share = majority(pair);
-    if (share === null || (share < about.ambiguous) !== (pairs === "ambiguous")) return [];
-  }
-  return about.of[pair].filter((one) => isBy(one, rater)
-    && (pairs === "unanswered" ? sideOf(one, dimension) === null : dimension === undefined || sideOf(one, dimension) !== null)
-    && (pairs !== "flipped" || isFlipped(one)) && (pairs !== "tied" || sideOf(one, dimension) === 0));
+  const answers = pairs in IS ? answersTo(pair) : [1];
+  const most = Math.max(...answers);
+  if (!most || (pairs in IS && !IS[pairs](most, answers))) return [];
+  return about.of[pair].filter((one) => isBy(one, rater) && (pairs !== "flipped" || isFlipped(one))
+    && (pairs === "unanswered" ? sideOf(one, dimension) === null : dimension === undefined || sideOf(one, dimension) !== null));
 }
 
 function pairsAsked(values) {
@@ -146,13 +154,14 @@ async function showPairs(asked) {
   const found = pairsAsked(values);
   const body = make("tbody");
   const none = found.some((one) => one.none);
+  const own = values.author === undefined ? 0 : 1;
   const more = addSome(body, found, (one) => make("tr", {},
     make("th", { scope: "row" }, make("button", { type: "button", class: "d", onclick: () => go(pairLink(one.pair, values), { list: linkTo("pairs", values) }) }, name(about.histories[about.pairs.h[one.pair]]))),
-    sidesOf(one).map((each) => make("td", { class: "w" }, name(each))), [one.better, one.same, one.worse, ...(none ? [one.none] : [])].map((count) => make("td", {}, count))));
+    sidesOf(one).slice(own).map((each) => make("td", { class: "w" }, name(each))), [one.better, one.same, one.worse, ...(none ? [one.none] : [])].map((count) => make("td", {}, count))));
   const order = values.author === undefined ? "Closest pairs first." : "Losses first.";
-  fill(titleOf(values), values.pairs ? make("p", { class: "note" }, `Only verdicts where ${SORTS[values.pairs]}.`) : null, filterBar(values), make("p", { class: "count", role: "status" }, countText(found)),
+  fill(titleOf(values), values.pairs ? make("p", { class: "note" }, SORTS[values.pairs]) : null, filterBar(values), make("p", { class: "count", role: "status" }, countText(found)),
     make("p", { class: "note" }, `${order} Each order of a judge is a verdict of its own.`),
-    found.length ? make("div", {}, tableOf("Pairs", ["history", "reply", "against", "better", "same", "worse", ...(none ? ["unanswered"] : [])], body, 3), more) : make("p", { class: "missing" }, "No verdict matches."));
+    found.length ? make("div", {}, tableOf("Pairs", ["history", ...["reply", "against"].slice(own), "better", "same", "worse", ...(none ? ["unanswered"] : [])], body, 3 - own), more) : make("p", { class: "missing" }, "No verdict matches."));
 }
 
 function steps(list, pair, values, live) {

@@ -1,0 +1,55 @@
+"""Shares of verdicts or replies as cells, with their resamples, and differences of two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from attunebench.analyses.sampling import cells_of
+from attunebench.analyses.table import NOT_ESTIMABLE, Cell, Drill, cell_of, number_of
+from attunebench.arena.sampling import ArenaSettings, interval_of
+from attunebench.statistics.bootstrap import Floats, Labels, percentile_interval, ratio, ratio_of_sums, sum_by_cluster
+from attunebench.statistics.intervals import wilson_interval
+
+
+def share_cells(
+    sums: Callable[[Floats], Floats],
+    history: Labels,
+    above: Floats,
+    below: Floats,
+    settings: ArenaSettings,
+    drills: Sequence[Drill | None] | None = None,
+) -> tuple[list[Cell], Floats]:
+    """Σ above / Σ below of each column of rows, and its resamples: (resamples, columns). n counts rows.
+
+    `sums` are those of `Draws`, `history` says of which history each row is. A share that is 0 or 1 in all histories
+    has Wilson's interval, each history counting once; one that is over a single history has none.
+    """
+    size, value = above.shape[1], ratio_of_sums(above, below)
+    drawn = sums(np.hstack([above, below]))
+    samples = ratio(drawn[:, :size], drawn[:, size:])
+    units = (sum_by_cluster(below, history) > 0).sum(axis=0)
+    ends, sure = interval_of(samples, units, settings), ((value == 0) | (value == 1)) & (units > 1)
+    exact = wilson_interval(value * units, units, settings.level)
+    low, high = (np.where(np.isnan(end) & sure, other, end) for end, other in zip(ends, exact, strict=True))
+    n = (below > 0).sum(axis=0)
+    return cells_of(value, low, high, n, units < settings.small, drills, units=units), samples
+
+
+def difference_cells(
+    one: Sequence[Cell], other: Sequence[Cell], samples: Floats, settings: ArenaSettings, drills: Sequence[Drill | None]
+) -> list[Cell]:
+    """One minus the other, from cells of shares and the differences of their resamples. n is the smaller of the two."""
+    low, high = percentile_interval(samples, settings.level)
+    cells = []
+    for place, (a, b) in enumerate(zip(one, other, strict=True)):
+        value, n = (number_of(a), number_of(b)), min(a.n or 0, b.n or 0)
+        if value[0] is None or value[1] is None:
+            cells.append(Cell(None, n=n))
+            continue
+        ends = (low[place], high[place]) if a.low is not None and b.low is not None else (np.nan, np.nan)
+        mark = NOT_ESTIMABLE if np.isnan(ends[0]) else ""
+        small = a.small or b.small
+        cells.append(cell_of(value[0] - value[1], *ends, n=n, small=small, mark=mark, drill=drills[place]))
+    return cells
