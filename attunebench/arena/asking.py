@@ -84,12 +84,14 @@ def verdict_settings(folder: Path, judges: Sequence[ModelSettings], **values: An
 
 def estimate_replies(folder: Path, settings: RunSettings, *, author: str = "") -> Estimate:
     """The replies that would be requested, including those that the journal has. Raises as `ask_replies`."""
-    return _estimate(ReplyWork(folder, settings, author))
+    work = ReplyWork(folder, settings, author)
+    return estimate_work(work, work.notes)
 
 
 def estimate_verdicts(folder: Path, settings: RunSettings, *, orders: int = 2, own_family: bool = False) -> Estimate:
     """The verdicts that would be requested, including those that the journal has. Raises as `ask_verdicts`."""
-    return _estimate(VerdictWork(folder, settings, orders=orders, own_family=own_family))
+    work = VerdictWork(folder, settings, orders=orders, own_family=own_family)
+    return estimate_work(work, work.notes)
 
 
 def ask_work(
@@ -99,10 +101,6 @@ def ask_work(
     observer, settings = observer or Observer(), work.settings
     executor = (by or partial(Live, interruptible=interruptible))(settings, observer)
     return eventloop.run(Run(work, settings, default_codebook(), observer).by(executor), owner=settings.em.client)
-
-
-def _estimate(work: ArenaWork) -> Estimate:
-    return estimate_work(work, work.notes)
 
 
 class ReplyWork(ArenaWork):

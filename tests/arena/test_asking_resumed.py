@@ -28,7 +28,7 @@ from attunebench.batches.files import Planner
 from attunebench.batches.records import lines_of
 from attunebench.batches.requests import Origin, open_tables
 from attunebench.errors import ConfigurationError, DataError
-from attunebench.journal import Journal
+from attunebench.journal import Journal, claim
 from attunebench.runner import Observer, RunSettings
 from attunebench.runner.clients import RunExecutor
 from attunebench.selftest.answers import varied_text
@@ -108,6 +108,39 @@ def test_an_arena_that_grew_is_judged_where_it_is_new(judge: Judge, server: Fake
     judge("ann")
     assert 2 == len(server.bodies)
     assert before.items() < verdicts(folder).items()
+
+
+def test_at_the_cost_limit_a_run_keeps_what_it_has(judge: Judge, server: FakeServer, folder: Path) -> None:
+    server.script = varied
+    prices = {"judge_price_in": 10.0, "judge_price_out": 10.0, "max_tokens": 500, "concurrency": 1}
+    summary = judge("ann", max_cost=0.06, **prices)
+    assert ("max-cost", len(server.bodies)) == (summary.stopped, summary.calls)
+    assert 0 < len(verdicts(folder)) < PAIRS * 2
+    judge("ann", **prices)
+    assert (PAIRS * 2, PAIRS * 2) == (len(verdicts(folder)), len(server.bodies))
+
+
+def test_a_prompt_that_no_server_takes_is_a_verdict_without_an_answer(
+    judge: Judge, server: FakeServer, folder: Path
+) -> None:
+    too_long = {"error": {"message": "maximum context length is 4096 tokens", "code": "context_length_exceeded"}}
+    server.script = lambda asked: Status(400, too_long) if "exam 1" in asked.prompt else varied(asked)
+    judge("ann")
+    lacking = {pair for (_, pair, _), one in verdicts(folder).items() if one.preference is None}
+    assert {"c1/1/0", "c1/1/1"} == lacking
+    server.asked.clear()
+    judge("ann")
+    assert [] == server.bodies
+
+
+def test_another_process_with_this_judge_is_waited_for_and_one_with_another_judge_is_not(
+    judge: Judge, folder: Path
+) -> None:
+    with claim(folder, "local", "ann", ["default"], task="verdicts"):
+        with pytest.raises(DataError):
+            judge("ann")
+        judge("ben")
+    assert {"ben"} == {rater for rater, _, _ in verdicts(folder)}
 
 
 def by_batches(settings: RunSettings, observer: Observer) -> RunExecutor:
