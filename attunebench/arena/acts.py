@@ -298,6 +298,9 @@ def _cited_text(tables: Sequence[Table]) -> str:
     for side in (PEOPLE, JUDGES):
         if side in ids:
             row = max(made.rows, key=lambda row: number_of(row[ids.index(side)]) or 0.0)
+            if not number_of(row[ids.index(side)]):
+                parts.append(f"{side} cite no act")
+                continue
             parts.append(f"{side} cite {row[0].value} most often ({with_interval(row[ids.index(side)])})")
     text = listed(parts) + "."
     return f"{text[0].upper()}{text[1:]} {_differences(made, 0, made.rows, 'People', 'judges', 'cite')}".strip()
