@@ -28,7 +28,7 @@ from attunebench.analyses.table import (
 )
 from attunebench.analyses.verdicts import counted, listed, with_interval
 from attunebench.arena.acts import excludes
-from attunebench.arena.cells import difference_cells, share_cells
+from attunebench.arena.cells import difference_cells, share_cells, without_empty_columns
 from attunebench.arena.folder import Arena
 from attunebench.arena.objects import Verdict, family_of
 from attunebench.arena.sampling import ArenaSettings, Draws, intervals_text
@@ -57,11 +57,11 @@ def bias(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis
     if not len(table.answered()):
         raise Missing("No verdict has been given.")
     one = Swaying(arena, table, settings)
-    tables = [one.order(), one.slopes(), one.warmth()]
+    tables = [without_empty_columns(made) for made in (one.order(), one.slopes(), one.warmth()) if made.rows]
     return Analysis(
         shows=" ".join(_shows(tables)),
         cannot=_CANNOT,
-        tables=tuple(made for made in tables if made.rows),
+        tables=tuple(tables),
         warnings=tuple(one.warnings()),
         notes=(intervals_text(table, settings),),
     )
@@ -69,14 +69,17 @@ def bias(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis
 
 def _shows(tables: Sequence[Table]) -> Iterator[str]:
     """Who prefers what, one sentence for each thing that was measured on some judge."""
-    for made, id, even, more, less in (
-        (tables[0], "first", _EVEN, "first replies", "second replies"),
-        (tables[1], "length", 0.0, "longer replies", "shorter replies"),
-        (tables[1], "markdown", 0.0, "replies with markdown or lists", "replies without them"),
-        (tables[1], "family", 0.0, "replies of their own family", "replies of other families"),
-        (tables[2], "ambiguous", _EVEN, "warmer replies on ambiguous pairs", "less warm replies on ambiguous pairs"),
+    columns = {(made.id, one.id): (made, at) for made in tables for at, one in enumerate(made.columns)}
+    for key, even, more, less in (
+        (("order", "first"), _EVEN, "first replies", "second replies"),
+        (("slopes", "length"), 0.0, "longer replies", "shorter replies"),
+        (("slopes", "markdown"), 0.0, "replies with markdown or lists", "replies without them"),
+        (("slopes", "family"), 0.0, "replies of their own family", "replies of other families"),
+        (("warmth", "ambiguous"), _EVEN, "warmer replies on ambiguous pairs", "less warm replies on ambiguous pairs"),
     ):
-        at = [one.id for one in made.columns].index(id)
+        if key not in columns:
+            continue
+        made, at = columns[key]
         cells = {str(row[0].value): row[at] for row in made.rows if row[0].value != PEOPLE}
         usable = {name: cell for name, cell in cells.items() if cell.low is not None and not cell.small}
         swayed = {name: cell for name, cell in usable.items() if excludes(cell, even)}
@@ -152,7 +155,7 @@ class Swaying:
             share(((first < 0) & (second > 0)).astype(np.float64), where=flip),
             self.shares(decided, (one.winner * one.slot > 0)[decided].astype(np.float64), np.ones(len(decided)), where),
             self.shares(again, same, np.ones(len(again)), where),
-            int(swapped.sum()),
+            int(swapped.sum()) if len(again) else Cell(None),
         ]
 
     def _both_orders(self, rows: Labels) -> tuple[Labels, Labels]:
@@ -247,7 +250,8 @@ class Swaying:
 
     def warmth(self) -> Table:
         """How often the reply with more stock warmth wins where people are undecided, and where they are not."""
-        raters, ambiguous = self.raters.items() if PEOPLE in self.raters else (), self._ambiguous()
+        ambiguous = self._ambiguous()
+        raters = self.raters.items() if (ambiguous == 1).any() else ()
         return table(
             "warmth",
             "Does generic warmth win where people are undecided?",
