@@ -27,12 +27,6 @@ from attunebench.scores import Scores
 
 SEED = 0
 _NOTE = "README.txt"
-_MADE = "Made by `attune-bench demo`"
-_WRITTEN = (
-    f"{_MADE}. Running it again overwrites results, scores.json and report.html in this folder.\n"
-    "Synthetic conversations and built-in baselines: no human data, and scores that cannot be compared with published "
-    "ones.\n"
-)
 _METRICS = ("composite", "emotion_va", "pairwise_accuracy")
 _CEILING, _EXAMPLE = "oracle", "lexicon"
 _QUOTED = 220
@@ -52,21 +46,28 @@ def run_demo(folder: Path, *, now: datetime | None = None) -> Scores:
     return score_folders(folder, demo_folder(), seed=SEED, now=now)
 
 
-def claim_folder(folder: Path) -> None:
-    """Make the folder of a demonstration, or find that it is one. UsageError where something else is there."""
-    note = folder / _NOTE
+def claim_folder(
+    folder: Path, command: str = "demo", replaced: str = "results, scores.json and report.html in this folder"
+) -> None:
+    """Make the folder of a demonstration, or find that it is one of this command; a note in it says what a repetition
+    replaces. UsageError where something else is there."""
+    made, note = f"Made by `attune-bench {command}`", folder / _NOTE
     # A kill may have left the note half-written.
     empty = folder.is_dir() and all(path.name.startswith(f".{_NOTE}.") for path in folder.iterdir())
     if (folder.exists() or folder.is_symlink()) and not empty:
-        if not (note.is_file() and note.read_text("utf-8", "replace").startswith(_MADE)):
+        if not (note.is_file() and note.read_text("utf-8", "replace").startswith(made)):
             raise UsageError(
-                f"{folder} was not created by `attune-bench demo`, so it was not overwritten; name another folder with "
-                "-o."
+                f"{folder} was not created by `attune-bench {command}`, so it was not overwritten; name another folder "
+                "with -o."
             )
         return
     folder.mkdir(parents=True, exist_ok=True)
+    written = (
+        f"{made}. Running it again overwrites {replaced}.\nSynthetic conversations and built-in baselines: no human "
+        "data, and numbers that cannot be compared with published ones.\n"
+    )
     with atomic_write(note) as file:
-        file.write(_WRITTEN.encode())
+        file.write(written.encode())
 
 
 def demo_analysis(scores: Scores, results: Path) -> Analysis:

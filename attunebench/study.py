@@ -245,10 +245,11 @@ def _parts(scores: ScoresLike) -> tuple[list[Mapping[str, Any]], list[str]]:
 def _whole(scores: ScoresLike) -> tuple[Mapping[str, Any], str]:
     """The content of all scores files as one, and a name for it. Of a table the groups that it has; UsageError for one
     of some of their conversations, whose means no file holds."""
+    from attunebench.reports.audit import with_audits
     from attunebench.reports.merging import merged_scores
 
     parts, files = _parts(scores)
-    content = merged_scores(parts, files)
+    content = merged_scores([with_audits(part, file) for part, file in zip(parts, files, strict=True)], files)
     if isinstance(scores, ScoreTable):
         groups, ids = {group.key for group in scores.groups}, {*scores.ids}
         entries = {

@@ -228,9 +228,10 @@ class FigureResult:
     pictures: tuple[Picture, ...]
     skipped: tuple[Skipped, ...]
     look: Look
-    settings: Settings
+    settings: Settings | None = None
     warnings: tuple[str, ...] = ()
     rules: str = "attunebench"
+    intervals: str = ""
 
     @property
     def figure(self) -> Figure:
@@ -254,7 +255,7 @@ class FigureResult:
         """What the captions have no room for, as markdown."""
         from attunebench.figures import methods
 
-        return methods(self.pictures, self.settings)
+        return methods(self.pictures, self.settings, self.intervals)
 
     def save(self, path: str | Path, formats: Sequence[str] = ("svg",)) -> list[Path]:
         """Write the figure into a file that ends in .svg, .pdf or .png; else all of them in these formats into a folder

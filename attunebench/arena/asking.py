@@ -58,7 +58,7 @@ def ask_replies(
 
     `by`: another executor than the live one, `batches.executor.BatchExecutor` say. Finished work is skipped. Raises
     UsageError, DataError (no arena; replies from elsewhere or made otherwise) and ConfigurationError."""
-    return _run(ReplyWork(folder, settings, author), observer, interruptible, by)
+    return ask_work(ReplyWork(folder, settings, author), observer, interruptible, by)
 
 
 def ask_verdicts(
@@ -74,7 +74,7 @@ def ask_verdicts(
     """Have the judges of `verdict_settings` compare the replies of every pair, in both orders or in one that is drawn.
 
     A judge is not asked about replies of its own family, unless `own_family`. Otherwise as `ask_replies`."""
-    return _run(VerdictWork(folder, settings, orders=orders, own_family=own_family), observer, interruptible, by)
+    return ask_work(VerdictWork(folder, settings, orders=orders, own_family=own_family), observer, interruptible, by)
 
 
 def verdict_settings(folder: Path, judges: Sequence[ModelSettings], **values: Any) -> RunSettings:
@@ -92,7 +92,10 @@ def estimate_verdicts(folder: Path, settings: RunSettings, *, orders: int = 2, o
     return _estimate(VerdictWork(folder, settings, orders=orders, own_family=own_family))
 
 
-def _run(work: ArenaWork, observer: Observer | None, interruptible: bool, by: Executor | None) -> RunSummary:
+def ask_work(
+    work: ArenaWork, observer: Observer | None, interruptible: bool = False, by: Executor | None = None
+) -> RunSummary:
+    """Do what there is to do, by the live executor or another one."""
     observer, settings = observer or Observer(), work.settings
     executor = (by or partial(Live, interruptible=interruptible))(settings, observer)
     return eventloop.run(Run(work, settings, default_codebook(), observer).by(executor), owner=settings.em.client)

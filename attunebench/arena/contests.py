@@ -91,7 +91,9 @@ class Rated:
         low, high = interval_of(self.samples, self.histories, self.settings)
         marks = [self._mark(name) for name in self.authors]
         few = self.histories < self.settings.small
-        return cells_of(self.value, low, high, self.n, few, drills, marks)
+        # The anchor has no doubt, and not because all histories agree.
+        units = np.where(np.array(self.authors) == self.anchor, 0, self.histories)
+        return cells_of(self.value, low, high, self.n, few, drills, marks, units=units)
 
     def slot_cell(self, *where: tuple[str, str]) -> Cell:
         """The Elo points that standing first is worth."""

@@ -4,24 +4,46 @@ histories.jsonl              what replies answer
 replies/NAME.jsonl           one file for each source of replies: a model that was asked, results, people
 pairs.jsonl                  which replies are compared
 verdicts/NAME.jsonl          one file for each judge, or for people
-arena.json                   how all of this was made
+arena.json                   how all of this was made, step by step
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import hashlib
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from attunebench.arena.objects import History, Line, Pair, Reply, Verdict, as_line
+from attunebench.arena.objects import History, Line, Pair, Reply, Verdict, as_line, what_is_wrong
 from attunebench.errors import DataError
 from attunebench.files import atomic_write
-from attunebench.jsonfile import dump_json
+from attunebench.jsonfile import dump_json, read_json
+from attunebench.text import counted, printable
 
 L = TypeVar("L", bound=Line)
+Lines = list[tuple[str, L]]
+"""Objects, each with the name of its file."""
+_NOUNS: Mapping[type[Line], tuple[str, str]] = {
+    History: ("history", "histories"),
+    Reply: ("reply", "replies"),
+    Pair: ("pair", "pairs"),
+    Verdict: ("verdict", "verdicts"),
+}
+_SAYS: Mapping[type[Line], tuple[str, ...]] = {
+    History: ("turns", "slice"),
+    Reply: ("kind", "text"),
+    Pair: ("history", "left", "right"),
+    Verdict: ("preference", "dimensions"),
+}
+"""In what lines of one key may contradict each other; in other fields the first one counts."""
+_PATIENCE = 30.0  # seconds: arena.json is held for as long as it takes to read and write it
 
 
 @dataclass(frozen=True)
@@ -36,6 +58,12 @@ class Arena:
     made: Mapping[str, Any] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What has to be said wherever numbers of this arena are shown, by the steps that made it."""
+        steps = (step for step in self.made.get("steps", ()) if isinstance(step, Mapping))
+        return tuple(step["notice"] for step in steps if isinstance(step.get("notice"), str))
+
 
 def read_lines(path: Path, kind: type[L]) -> list[L]:
     """The objects of a JSONL file. Raises DataError that names the file and the line."""
@@ -44,15 +72,13 @@ def read_lines(path: Path, kind: type[L]) -> list[L]:
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error}).") from None
     lines = []
-    for number, line in enumerate(data.split(b"\n"), 1):
+    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if not line.strip():
             continue
         try:
             lines.append(kind.model_validate_json(line))
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            raise DataError(f"{path}, line {number}: {where and f'{where}: '}{first['msg']}.") from None
+            raise DataError(f"{path}, line {number}: {what_is_wrong(error)}.") from None
     return lines
 
 
@@ -64,18 +90,175 @@ def write_lines(path: Path, lines: Iterable[Line]) -> None:
             file.write(dump_json(as_line(line)) + b"\n")
 
 
+def lines_file(folder: Path, part: str, name: str) -> Path:
+    """Where a writer of this name keeps its lines; `part` is replies or verdicts. No two names share a file."""
+    plain = re.sub(r"[^a-z0-9._+@-]+", "-", name.lower())[:80].strip(".-") or "unnamed"
+    digest = hashlib.sha256(name.encode("utf-8", "backslashreplace")).hexdigest()[:8]
+    return folder / part / f"{plain if plain == name else f'{plain}_{digest}'}.jsonl"
+
+
+def note_step(folder: Path, step: Mapping[str, Any]) -> None:
+    """Add to arena.json how something was made, unless it says so already. Other writers may do so meanwhile."""
+    from attunebench.journal.locks import try_lock
+
+    path, lock = folder / "arena.json", folder / ".attunebench-arena.lock"
+    release = try_lock(lock, _PATIENCE)
+    if release is None:
+        raise DataError(f"{lock} has been locked by another process for {_PATIENCE:.0f} s; repeat the command.")
+    try:
+        before = _made(path)
+        steps = before.get("steps", [])
+        if json.loads(json.dumps(step)) not in steps:
+            with atomic_write(path) as file:
+                made = {**before, "schema_version": 1, "steps": [*steps, step]}
+                file.write(json.dumps(made, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+    finally:
+        release()
+
+
 def read_arena(folder: Path) -> Arena:
-    """The arena in a folder. Raises DataError where there is none, or where a file cannot be used."""
-    path = folder / "histories.jsonl"
-    if not path.is_file():
-        raise DataError(f"There is no arena in {folder}: histories.jsonl is missing.")
-    histories = {one.id: one for one in read_lines(path, History)}
-    replies = [one for file in sorted(folder.glob("replies/*.jsonl")) for one in read_lines(file, Reply)]
-    pairs = read_lines(folder / "pairs.jsonl", Pair) if (folder / "pairs.jsonl").is_file() else []
-    verdicts = [one for file in sorted(folder.glob("verdicts/*.jsonl")) for one in read_lines(file, Verdict)]
-    return Arena(
-        histories,
-        {(one.history, one.author): one for one in replies},
-        {one.id: one for one in pairs},
-        verdicts,
+    """The arena in a folder. Raises DataError where there is none, or where a file cannot be used.
+
+    Of lines that say the same one counts; of lines that contradict each other none does, since nobody knows which one
+    is right.
+    """
+    if not (folder / "histories.jsonl").is_file():
+        raise DataError(f"There is no arena in {folder}: histories.jsonl is missing. `arena new` makes one.")
+    reading = _Reading(folder)
+    histories = {one.id: one for _, one in reading.unique(reading.lines("histories.jsonl", History), attrgetter("id"))}
+    found = reading.lines("replies/*.jsonl", Reply)
+    found = reading.keep(found, lambda one: one.history in histories, "to a history that is not in the arena")
+    found = reading.keep(found, _usual(found, "author", "kind"), "whose author is of another kind elsewhere")
+    key = attrgetter("history", "author")
+    replies: dict[tuple[str, str], Reply] = {key(one): one for _, one in reading.unique(found, key)}
+    compared = reading.unique(reading.lines("pairs.jsonl", Pair), attrgetter("id"))
+    compared = reading.keep(
+        compared,
+        lambda one: (one.history, one.left) in replies and (one.history, one.right) in replies,
+        "whose replies are not in the arena",
     )
+    pairs = {one.id: one for _, one in compared}
+    given = reading.lines("verdicts/*.jsonl", Verdict)
+    given = reading.keep(given, lambda one: one.pair in pairs, "on a pair that is not in the arena")
+    given = reading.keep(given, _usual(given, "rater", "rater_kind"), "whose rater is of another kind elsewhere")
+    checks = [one for _, one in given if one.check]  # may be repeated, and enter no other number
+    counting = reading.unique([line for line in given if not line[1].check], attrgetter("pair", "rater", "order"))
+    verdicts = [*(one for _, one in counting), *checks]
+    return Arena(histories, replies, pairs, verdicts, _made(folder / "arena.json"), tuple(reading.problems))
+
+
+def add_histories(folder: Path, histories: Iterable[History]) -> int:
+    """Add histories to an arena, which is made where there is none, and count those that are new. Of a history that is
+    there the slice and tags are replaced. Raises DataError where its messages differ: replies answer those."""
+    path = folder / "histories.jsonl"
+    known = {one.id: one for one in (read_lines(path, History) if path.is_file() else ())}
+    before = len(known)
+    for one in histories:
+        if (old := known.setdefault(one.id, one)).turns != one.turns:
+            raise DataError(
+                f"Histories of the id {one.id!r} have different messages. An arena keeps what replies answer: change "
+                "the id, or make a new arena."
+            )
+        known[one.id] = one if one.source == old.source else old
+    write_lines(path, known.values())
+    return len(known) - before
+
+
+def add_replies(folder: Path, name: str, replies: Iterable[Reply]) -> int:
+    """Add replies to an arena, in the file of this name, and count those that are new. Raises DataError where an author
+    has another reply to a history: verdicts may have been given on it."""
+    known = read_arena(folder).replies
+    new: dict[tuple[str, str], Reply] = {}
+    for one in replies:
+        old = new.setdefault((one.history, one.author), known.get((one.history, one.author), one))
+        if old.text != one.text:
+            raise DataError(
+                f"{one.author!r} has another reply to history {one.history!r} already, which may have been compared; "
+                "name the author differently, or make a new arena."
+            )
+    path = lines_file(folder, "replies", name)
+    added = [one for key, one in new.items() if key not in known]
+    if added:
+        write_lines(path, [*(read_lines(path, Reply) if path.is_file() else ()), *added])
+    return len(added)
+
+
+def add_pairs(folder: Path, pairs: Iterable[Pair]) -> int:
+    """Add pairs to an arena, and count those that are new; pairs that are there stay as they are."""
+    path = folder / "pairs.jsonl"
+    known = read_lines(path, Pair) if path.is_file() else []
+    ids = {one.id for one in known}
+    added = [one for one in pairs if one.id not in ids]
+    if added:
+        write_lines(path, [*known, *added])
+    return len(added)
+
+
+class _Reading:
+    """Reads lines and leaves out those that cannot count; `problems` has a sentence on each kind in each file."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.problems: list[str] = []
+
+    def lines(self, pattern: str, kind: type[L]) -> Lines[L]:
+        paths = [path for path in sorted(self._folder.glob(pattern)) if not path.name.startswith(".")]
+        return [(str(path.relative_to(self._folder)), one) for path in paths for one in read_lines(path, kind)]
+
+    def keep(self, lines: Lines[L], counts: Callable[[L], bool], why: str) -> Lines[L]:
+        """The lines that count."""
+        kept: Lines[L] = []
+        others: Lines[L] = []
+        for line in lines:
+            (kept if counts(line[1]) else others).append(line)
+        self._note(others, why, "is left out", "are left out")
+        return kept
+
+    def unique(self, lines: Lines[L], key: Callable[[L], Hashable]) -> Lines[L]:
+        """The lines without repetitions and contradictions: several different ones of one key."""
+        says = attrgetter(*_SAYS[type(lines[0][1])]) if lines else id
+        first: dict[Hashable, tuple[str, L]] = {}
+        repeated: Lines[L] = []
+        opposed: dict[Hashable, Lines[L]] = {}
+        for line in lines:
+            if (before := first.setdefault(key(line[1]), line)) is line:
+                continue
+            if says(before[1]) == says(line[1]):
+                repeated.append(line)
+            else:
+                opposed.setdefault(key(line[1]), [before]).append(line)
+        self._note(repeated, "that occurs twice", "is counted once", "are counted once each")
+        self._note(
+            [line for group in opposed.values() for line in group], "that contradicts another one", "is left out",
+            "are left out",
+        )  # fmt: skip
+        return [line for name, line in first.items() if name not in opposed]
+
+    def _note(self, lines: Lines[L], why: str, one: str, several: str) -> None:
+        by_file: dict[str, list[L]] = defaultdict(list)
+        for file, line in lines:
+            by_file[file].append(line)
+        for file, group in by_file.items():
+            n = counted(len(group), *_NOUNS[type(group[0])])
+            example = printable(dump_json(as_line(group[0])).decode("utf-8", "replace"), 120)
+            self.problems.append(f"{file}: {n} {why} {one if len(group) == 1 else several} (first: {example}).")
+
+
+def _usual(lines: Lines[L], name: str, kind: str) -> Callable[[L], bool]:
+    """Whether a line gives its author (rater) the kind that most of its lines do: there can be one only."""
+    name_of, kind_of = attrgetter(name), attrgetter(kind)
+    kinds: dict[str, Counter[str]] = defaultdict(Counter)
+    for _, line in lines:
+        kinds[name_of(line)][kind_of(line)] += 1
+    usual = {who: counts.most_common(1)[0][0] for who, counts in kinds.items()}
+    return lambda line: kind_of(line) == usual[name_of(line)]
+
+
+def _made(path: Path) -> Mapping[str, Any]:
+    """What arena.json says; nothing where there is none."""
+    if not path.exists():
+        return {}
+    content, _ = read_json(path)
+    if not isinstance(content, dict) or not isinstance(content.get("steps", []), list):
+        raise DataError(f"{path}: expected an object with a list of steps.")
+    return content

@@ -197,11 +197,12 @@ class Duels:
         `corrected`: p of the share of decided pairs, where it is tested.
         """
         drills, n = self.drills(*where), self.whole.sum(axis=1).astype(np.int64)
+        units, few = self.histories, self.small
 
         def shown(values: Floats, samples: Floats, over: NDArray[np.int64], p: Floats | None = None) -> list[Cell]:
-            ends = interval_of(samples, self.histories, self.settings)
+            ends = interval_of(samples, units, self.settings)
             tested = None if p is None else self.p
-            return cells_of(values, *ends, over, self.small, drills, p=tested, p_corrected=p)
+            return cells_of(values, *ends, over, few, drills, p=tested, p_corrected=p, units=units)
 
         whole, drawn = np.moveaxis(self.whole, -1, 0), np.moveaxis(self.samples, -1, 0)
         columns = [
@@ -247,11 +248,12 @@ def _shares_table(
 
 def _overall(groups: Rated) -> Table:
     rows = [
-        (group.name, len(duels.table), duels.histories[0], *duels.cells(duels.p, ("rater", group.key))[0])
-        for group, duels in groups
+        (group.name, int(each.whole[0].sum()), each.histories[0], *each.cells(each.p, ("rater", group.key))[0])
+        for group, each in groups
     ]
-    size = size_text(groups[0][1].table)
-    caption = f"{size} by {groups[0][0].name}; p by flipping whole histories."
+    first, duels = groups[0]
+    size = size_text(duels.table.where(np.isin(duels.model, list(duels.edited), invert=True)))
+    caption = f"{size} by {first.name}; p by flipping whole histories."
     return _shares_table("overall", "People against all models", ("rater",), rows, caption, lead=True)
 
 
@@ -275,7 +277,7 @@ def _dimensions(groups: Rated, settings: ArenaSettings) -> Table:
         corrected = adjust(np.array([part.p[0] for _, part in known]), "holm")
         for (name, part), p in zip(known, corrected, strict=True):
             cells = part.cells(np.full(len(part.names), p), ("rater", group.key), ("dimension", name))[0]
-            rows.append((group.name, name.replace("_", " "), len(part.table), part.histories[0], *cells))
+            rows.append((group.name, name.replace("_", " "), int(part.whole[0].sum()), part.histories[0], *cells))
     caption = "p by flipping whole histories, corrected (Holm) over the dimensions of a rater."
     return _shares_table("dimensions", "People against models by dimension", ("rater", "dimension"), rows, caption)
 

@@ -134,7 +134,7 @@ class Standings:
             title,
             words("author", rated.authors),
             words("kind", group.table.kinds, meaning="Who wrote the replies."),
-            counts("comparisons", rated.n, meaning="Verdicts on pairs with this author."),
+            counts("n", rated.n, "comparisons", "Verdicts on pairs with this author."),
             counts("histories", rated.histories),
             _rating_column("rating", rated.cells(drills_of(rated.authors, ("rater", group.key)))),
             order=best_first(rated.value),
@@ -153,7 +153,7 @@ class Standings:
             "persons",
             f"Ratings of single persons by {self.group.name}",
             words("author"),
-            counts("comparisons"),
+            counts("n", (), "comparisons"),
             counts("histories"),
             _rating_column("rating", ()),
             rows=rows,
@@ -280,6 +280,7 @@ def _win_matrix(group: RaterGroup, lead: Rated, settings: ArenaSettings) -> Tabl
         (wins + wins.swapaxes(1, 2))[0].ravel().astype(np.int64),
         histories < settings.small,
         drills,
+        units=histories,
     )
     cells = [replace(cell, drill=None) if cell.value is None else cell for cell in cells]
     order = best_first(lead.value)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from attunebench.analyses.table import Analysis, Missing
 from attunebench.arena.acts import acts
+from attunebench.arena.agreement import agreement
 from attunebench.arena.bias import bias
 from attunebench.arena.folder import Arena
 from attunebench.arena.people import people
@@ -27,6 +28,7 @@ class Part(NamedTuple):
 PARTS: Mapping[str, Part] = {
     "arena-ratings": Part("Ratings", "Which author writes the better replies?", ratings),
     "arena-people": Part("People against models", "Do people or models write the better replies?", people),
+    "arena-agreement": Part("Agreement", "Do people agree on the better reply, and judges with people?", agreement),
     "arena-acts": Part("Acts of supporters", "Which acts do raters cite, and which do replies do?", acts),
     "arena-bias": Part("Bias of judges", "What sways judges besides the quality of replies?", bias),
 }
@@ -41,5 +43,5 @@ def score_arena(arena: Arena, settings: ArenaSettings | None = None) -> list[Ana
         except Missing as reason:
             found = Analysis(missing=str(reason))
         analyses.append(replace(found, name=name, title=title, question=question))
-    analyses[0] = replace(analyses[0], warnings=(*arena.problems, *analyses[0].warnings))
+    analyses[0] = replace(analyses[0], warnings=(*arena.notices, *arena.problems, *analyses[0].warnings))
     return analyses

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from attunebench._version import __version__
 from attunebench.arena.folder import read_arena, read_lines, write_lines
-from attunebench.arena.objects import Reply, Verdict, family_of
+from attunebench.arena.objects import Line, Reply, Verdict, family_of
 from attunebench.errors import DataError, UsageError
 from attunebench.journal import claim
 from attunebench.journal.entries import prompt_digest, schema_digest
@@ -54,7 +54,7 @@ class ArenaWork(Work):
     Lines that are there stay. `differing`: those, by file, that were made of other texts, prompts or parameters; they
     are asked for again with `settings.replace`, and incomplete ones with `settings.retry_unanswered`."""
 
-    kind: type[Reply] | type[Verdict]
+    kind: type[Line]
     part: str  # the folder of the files, and the key of arena.json under which it is noted how a model was asked
     templates: tuple[str, ...]
 
@@ -88,7 +88,7 @@ class ArenaWork(Work):
         """What no other line of the file has: its history or pair, then more."""
         raise NotImplementedError
 
-    def line(self, planned: Planned, record: Record, made: Mapping[str, Any]) -> Reply | Verdict | None:
+    def line(self, planned: Planned, record: Record, made: Mapping[str, Any]) -> Line | None:
         """What a record comes to, with the keys `made`; None for nothing that could be compared."""
         raise NotImplementedError
 
@@ -99,6 +99,7 @@ class ArenaWork(Work):
         stack.callback(self._save)
 
     def survey(self) -> Iterator[tuple[Sequence[Call], bool]]:
+        pending = 0
         for key in self.keys():
             states = [(each, self._state(each)) for each in self.plan(key)]
             if differing := [each for each, state in states if state == "differing"]:
@@ -106,9 +107,13 @@ class ArenaWork(Work):
                 yield [each.call for each in differing], False
             if due := [each.call for each, state in states if state == "due"]:
                 self.todos[key] = None
+                pending += len(due)
                 yield due, True
             else:
                 self.complete += 1
+        noun = "reply" if self.kind is Reply else self.part.removesuffix("s")
+        asked = f"{counted(pending, noun, self.part)} of {', '.join(self.models)}"
+        self.headline = f"{asked} pending in {self.settings.output} ({self.order}); {self.complete:,} complete"
 
     def check(self, details: str = "") -> None:
         if self.differing:
@@ -163,7 +168,7 @@ class ArenaWork(Work):
 
     def _save(self) -> None:
         """Write the files with new lines, in the order of the histories or pairs. Raises DataError."""
-        things = self.arena.histories if self.kind is Reply else self.arena.pairs
+        things = self.arena.pairs if self.kind is Verdict else self.arena.histories
         places = {thing: place for place, thing in enumerate(things)}
         for name, new in self._new.items():
             if not new:
@@ -190,7 +195,7 @@ class ArenaWork(Work):
                 "provider": model.provider,
                 "model": model.model,
                 "family": family_of(model.provider, model.model),
-                "parameters": self.settings.request_parameters(judge=self.kind is Verdict),
+                "parameters": self.settings.request_parameters(judge=self.kind is not Reply),
                 "prompt_set_sha256": prompt_set_sha256(self.templates),
                 "attunebench_version": __version__,
                 "timestamp": now(),

@@ -27,10 +27,12 @@ _ENDED = {
 }
 
 
-def closing_lines(summary: RunSummary, settings: RunSettings) -> list[str]:
-    """The lines in the order in which they matter; `going_on` comes after them."""
+def closing_lines(summary: RunSummary, settings: RunSettings, made: str = "") -> list[str]:
+    """The lines in the order in which they matter; `going_on` comes after them. `made`: what was written, unless that
+    is result files, beside which skipped conversations are listed."""
     skipped = [f"  skipped {printable(name)}: {words.reason(why)}" for name, why in summary.skipped.items()]
-    lines = [*_first(summary), *_made(summary), *first(skipped, " more, in the _skipped file there.")]
+    more = " more." if made else " more, in the _skipped file there."
+    lines = [*_first(summary), *_made(summary, made or counted(summary.written, "result")), *first(skipped, more)]
     if not settings.free:
         lines += [*_taken(summary), *_cost(summary), *_servers(summary)]
     ended = [f"{summary.unanswered[how]:,} {said}" for how, said in _ENDED.items() if how in summary.unanswered]
@@ -78,9 +80,9 @@ def _stopped(summary: RunSummary) -> str:
     return summary.stopped
 
 
-def _made(summary: RunSummary) -> list[str]:
+def _made(summary: RunSummary, made: str) -> list[str]:
     parts = [
-        f"{counted(summary.written, 'result')} written to {printable(str(summary.output))}",
+        f"{made} written to {printable(str(summary.output))}",
         f"{summary.complete_before} complete before",
         f"{len(summary.skipped)} skipped",
     ]

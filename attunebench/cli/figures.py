@@ -5,9 +5,10 @@ Parses, reads the scores, draws and writes; decides nothing about what a figure 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -23,6 +24,9 @@ from attunebench.cli.emitting import listing, say, warn, working
 from attunebench.cli.options import flag, with_options
 from attunebench.errors import UsageError
 from attunebench.text import clean
+
+if TYPE_CHECKING:
+    from attunebench.views import FigureResult
 
 
 class _Format(str, Enum):
@@ -47,6 +51,10 @@ def figures(
     width: Annotated[Literal["single", "double"], flag("One journal column (89 mm) or two (183 mm).")] = "double",
     dpi: Annotated[int, flag("Resolution of PNG files.", min=50, max=1200)] = 300,
     force: Annotated[bool, flag("Draw even if labels differ; the captions say so.", "--force")] = False,
+    arena: Annotated[
+        Path | None,
+        flag("Draw the scores of an arena instead; a file that `arena score` wrote.", "--arena", metavar="FILE"),
+    ] = None,
     *,
     how: dict[str, Any],
 ) -> None:
@@ -59,12 +67,17 @@ def figures(
     from attunebench import api
 
     names = comma_list(only)
+    if arena is not None and (files or scores or force):
+        raise UsageError("--arena draws the scores of an arena alone; it takes no other scores and no --force.")
     if "list" in names:
-        typer.echo(_listing(), nl=False)
+        typer.echo(_listing(arena), nl=False)
         return
-    look: dict[str, Any] = {"width": width, "dpi": dpi, "force": force}
+    look: dict[str, Any] = {"width": width, "dpi": dpi}
     with working("drawing"):
-        found = api.figure(scores_files(files, scores), *names, **look, **analysis_values(how))
+        if arena is not None:
+            found = _of_arena(arena, names, **look)
+        else:
+            found = api.figure(scores_files(files, scores), *names, **look, force=force, **analysis_values(how))
     written = found.save(output, [one.value for one in format or [_Format.svg]])
     for path in written:
         typer.echo(str(path))
@@ -76,8 +89,29 @@ def figures(
         raise UsageError("None of the requested figures can be drawn from these scores; see the reasons above.")
 
 
-def _listing() -> str:
+def _of_arena(file: Path, names: Sequence[str], width: Literal["single", "double"], dpi: int) -> FigureResult:
+    """The figures of an arena's scores."""
+    from attunebench.arena.scores import read_arena_scores
+    from attunebench.figures import Look
+    from attunebench.figures.arena import draw_arena
+    from attunebench.views import FigureResult
+
+    scores, look = read_arena_scores(file), Look(width, dpi)
+    level = f"{scores.sample}; {scores.intervals}."
+    pictures, skipped = draw_arena(scores.analyses, scores.groups, level, look, names)
+    warnings = tuple(scores.about.warnings)
+    return FigureResult(tuple(pictures), tuple(skipped), look, warnings=warnings, rules="", intervals=scores.intervals)
+
+
+def _listing(arena: Path | None) -> str:
     """Name, title and need of each figure, a line each."""
     from attunebench.figures import FIGURES
+    from attunebench.figures.arena import figures_of
 
+    if arena is not None:
+        from attunebench.arena.scores import read_arena_scores
+
+        return listing(
+            {name: table.title for name, (_, table) in figures_of(read_arena_scores(arena).analyses).items()}
+        )
     return listing({one.name: f"{one.title}; needs {one.needs}" for one in FIGURES.values()})

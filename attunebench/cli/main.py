@@ -6,22 +6,18 @@ imported here, so that `--help` answers at once.
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import io
 import os
 import sys
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from attunebench._version import __version__
 from attunebench.cli.arguments import gather_modes
-from attunebench.cli.options import PanelCommand
+from attunebench.cli.groups import HELP, lazy_group
 from attunebench.errors import AttuneBenchError
 from attunebench.text import clean
 
@@ -41,6 +37,8 @@ COMMANDS = {
     "stats": "Show everything about one model: spread, extremes, cost.",
     "subset-report": "Report scores on selected conversations, beside the rest.",
     "export": "Write scores as CSV, JSON lines or Parquet.",
+    "arena": "Compare replies of people and models side by side.",
+    "judge-audit": "Test judges against the participants' own choices.",
     "predict-profile": "Test what a model infers about people (experimental).",
     "figures": "Draw figures for a paper, with captions.",
     "demo": "Run, score and report the baselines, offline.",
@@ -50,49 +48,7 @@ COMMANDS = {
     "data": "Download, verify, cut and describe sets of conversations.",
     "prompts": "Show the prompts that a model receives.",
 }
-"""In the order in which `--help` shows them. `score` is the function `score` of the module `attunebench.cli.score`, or,
-of a group of commands, that module's `app`."""
-
-_HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
-
-
-class LazyGroup(TyperGroup):
-    """Commands that are imported when they are wanted: the list of them needs none."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Their names, in order."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of that name, or None."""
-        return _command(cmd_name) if cmd_name in COMMANDS else None
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Names with what they do, from the table alone."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """As of any group, which knows its commands."""
-        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]  # for "Did you mean"
-        return super().resolve_command(ctx, args)
-
-
-@cache
-def _command(name: str) -> Any:
-    """Made of a function's signature, which takes longer than many a command: once for a process."""
-    word = name.replace("-", "_")
-    module = importlib.import_module(f"attunebench.cli.{word}")
-    if isinstance(group := getattr(module, "app", None), typer.Typer):
-        return typer.main.get_command(group)
-    function = getattr(module, word)
-    # Words that are left over are for those who ask for them.
-    settings = {**_HELP, "allow_extra_args": "context" in inspect.signature(function).parameters}
-    one = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    kind = getattr(module, "COMMAND_CLASS", PanelCommand)
-    one.command(name, cls=kind, short_help=COMMANDS[name], context_settings=settings)(function)
-    return typer.main.get_command(one)
-
+_MODULES = {name: f"attunebench.cli.{name.replace('-', '_')}" for name in COMMANDS}
 
 app = typer.Typer(
     name="attune-bench",
@@ -101,8 +57,8 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    cls=LazyGroup,
-    context_settings=_HELP,
+    cls=lazy_group(COMMANDS, _MODULES),
+    context_settings=HELP,
 )
 
 

@@ -127,7 +127,7 @@ def _page(
     """Write the HTML report, with the texts of the folders that are given or that the scores name."""
     from attunebench.study import page_of
 
-    _refuse_foreign(output)
+    refuse_foreign(output)
     for folder in (results, conversations):
         if folder is not None and not folder.exists():
             raise UsageError(f"There is no folder {folder}; omit the option for a page without its texts.")
@@ -141,7 +141,7 @@ def _page(
         say(f"Report written to {output}; open it in a browser.")
 
 
-def _refuse_foreign(output: Path) -> None:
+def refuse_foreign(output: Path) -> None:
     """Raise where the page would take the place of a file that is none of ours: nobody may have meant that name."""
     from attunebench.files import replaces_a_file
 

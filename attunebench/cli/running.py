@@ -120,9 +120,10 @@ def check_all(runs: Sequence[RunSettings], loaded: ConversationSet, book: Codebo
                 check_bound(settings, known_prices(settings).prices)
 
 
-def say_how_it_ended(summary: RunSummary, settings: RunSettings, again: str) -> None:
-    """The closing lines, and the command `again` where something is left, on stderr: stdout is for results."""
-    for line in closing_lines(summary, settings):
+def say_how_it_ended(summary: RunSummary, settings: RunSettings, again: str, *, made: str = "") -> None:
+    """The closing lines, and the command `again` where something is left, on stderr: stdout is for results. `made` is
+    what was written, where it is no result files."""
+    for line in closing_lines(summary, settings, made):
         say(folded(line))
     if again and (command := going_on(summary, again)):
         say(command)
@@ -140,11 +141,11 @@ def leave(summary: RunSummary, loaded: ConversationSet) -> None:
         raise typer.Exit(status)
 
 
-def status_of(summary: RunSummary, loaded: ConversationSet) -> int:
+def status_of(summary: RunSummary, loaded: ConversationSet | None = None) -> int:
     """The exit status of spec 5.1."""
     if summary.stopped in _STATUS:
         return _STATUS[summary.stopped]
-    return int(bool(summary.stopped or summary.skipped or summary.votes_owed or loaded.skipped))
+    return int(bool(summary.stopped or summary.skipped or summary.votes_owed or (loaded and loaded.skipped)))
 
 
 def run_again(argv: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from attunebench.figures import between, people, within
 from attunebench.figures.drawing import compose, drawing, settle
 from attunebench.figures.heat import heat_map
 from attunebench.figures.sheets import FIGURES, Entry, HeatMap, Page, Sheet
-from attunebench.figures.source import Look, Source
+from attunebench.figures.source import Look, Source, Styled
 from attunebench.scores.table import ScoreTable
 
 if TYPE_CHECKING:
@@ -93,18 +93,23 @@ def _pictures(source: Source, one: Entry) -> list[Picture] | Skipped:
 def _picture(source: Source, one: Entry, sheet: Sheet | HeatMap) -> Picture:
     of = f"{source.mode} mode" if sheet.of is None else sheet.of
     title = ", ".join(filter(None, (one.title, of)))
+    made = source.analysis(one.analysis) if one.analysis else Analysis()
+    level = f"{100 * source.settings.level:g} % bootstrap intervals."
+    sample = sample_text(source.models()) if sheet.sample is None else sheet.sample
+    return picture(source, one, sheet, title, made, f"{sample}; {level}")
+
+
+def picture(source: Styled, one: Entry, sheet: Sheet | HeatMap, title: str, made: Analysis, sample: str) -> Picture:
+    """The figure of a sheet, with what its caption and its methods say."""
     if isinstance(sheet, HeatMap):
         figure, labels = heat_map(source, title, sheet)
     else:
         figure, labels = compose(source, title, sheet.panels, Page(**{**one.page, **sheet.page}))
     settle(figure)
     note = _WIDE if figure.get_figwidth() > source.look.inches else ""
-    made = source.analysis(one.analysis) if one.analysis else Analysis()
-    level = f"{100 * source.settings.level:g} % bootstrap intervals."
-    sample = sample_text(source.models()) if sheet.sample is None else sheet.sample
     more = (note, one.details, *(table.caption for table in sheet.tables), *sheet.notes, made.shows, made.cannot)
     methods = (*filter(None, more), *source.shortened(labels))
-    return Picture(sheet.id or one.name, title, figure, (one.lead, f"{sample}; {level}"), methods)
+    return Picture(sheet.id or one.name, title, figure, (one.lead, sample), methods)
 
 
 def require_matplotlib() -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from attunebench.figures.source import Look, Source
+    from attunebench.figures.source import Look, Styled
 
 INK, FAINT, PALE = "#222222", "#6B6B6B", "#EDEFF2"
 SUMMARY = Style(INK, "#FFFFFF", "circle", ())
@@ -96,7 +96,7 @@ def _wrapped(text: str, inches: float) -> str:
     return "\n".join(part for line in text.split("\n") for part in textwrap.wrap(line, width, break_long_words=False))
 
 
-def compose(source: Source, title: str, panels: Sequence[Panel], page: Page) -> tuple[Figure, Sequence[str]]:
+def compose(source: Styled, title: str, panels: Sequence[Panel], page: Page) -> tuple[Figure, Sequence[str]]:
     """The panels on a page, row by row, with the keys that they need, and the labels that are on it."""
     look = source.look
     across = min((page.wide or len(panels)) if look.wide else page.single or page.wide, len(panels))
@@ -108,7 +108,8 @@ def compose(source: Source, title: str, panels: Sequence[Panel], page: Page) -> 
     heights = [page.high or page.row * rows for rows in most]
     apart = page.top + (0.0 if page.high else page.head) * len(lines) + 0.15 * -(-len(keys) // columns)
     if not (look.wide or (page.single and apart + sum(heights) <= _TALLEST)):
-        return compose(replace(source, look=replace(look, width="double")), title, panels, page)
+        wide: Styled = replace(source, look=replace(look, width="double"))  # type: ignore[type-var]  # a dataclass
+        return compose(wide, title, panels, page)
     figure = new_figure(look, apart + sum(heights), title)
     grid = figure.subplots(len(lines), across, squeeze=False, height_ratios=heights, **page.share)
     for place, (axes, panel) in enumerate(zip_longest(grid.flat, panels)):
@@ -138,7 +139,7 @@ def _axis(panel: Panel) -> str:
     )
 
 
-def _keys(source: Source, panels: Sequence[Panel], models: Sequence[str], page: Page) -> dict[str, dict[str, Any]]:
+def _keys(source: Styled, panels: Sequence[Panel], models: Sequence[str], page: Page) -> dict[str, dict[str, Any]]:
     """Name → looks of all that a reader of these panels cannot know: models, joined values, hollow markers, lines."""
     marker: dict[str, Any] = {"markersize": 4.5, "markeredgewidth": 0.3}
     marker |= {} if page.legend == "lines" else {"linestyle": "none"}
@@ -171,7 +172,7 @@ def legend(figure: Figure, keys: Mapping[str, Mapping[str, Any]], columns: int) 
         figure.legend(handles, list(keys), loc="outside lower left", ncols=columns)
 
 
-def _rows(axes: Axes, panel: Panel, source: Source, named: bool) -> None:
+def _rows(axes: Axes, panel: Panel, source: Styled, named: bool) -> None:
     """Intervals, bars and joined values: a row for each of the plot's, from the top."""
     kind = panel.plot.kind
     bands = list(dict.fromkeys(row.band for row in panel.plot.rows))
@@ -200,7 +201,7 @@ def _rows(axes: Axes, panel: Panel, source: Source, named: bool) -> None:
     _names(axes, panel, source, named)
 
 
-def _joined(axes: Axes, panel: Panel, source: Source, y: int, row: PlotRow) -> None:
+def _joined(axes: Axes, panel: Panel, source: Styled, y: int, row: PlotRow) -> None:
     """The values of a row, joined; over each other with their intervals where they have a share of the row."""
     style, count = _style(source, panel, row), len(row.cells)
     heights = [y + panel.spread * ((place + 0.5) / count - 0.5) for place in range(count)]
@@ -215,7 +216,7 @@ def _joined(axes: Axes, panel: Panel, source: Source, y: int, row: PlotRow) -> N
         axes.plot([value], [height], markersize=4.2, **_POINT, **looks)
 
 
-def _series(source: Source, label: str, place: int, style: Style, *, small: bool = False) -> dict[str, Any]:
+def _series(source: Styled, label: str, place: int, style: Style, *, small: bool = False) -> dict[str, Any]:
     """The looks of a column's values: a model's own, or a marker of their place in the colour of the row."""
     if label in source.styles:
         style, marker, hollow = source.styles[label], _marker(source.styles[label]), small
@@ -225,12 +226,12 @@ def _series(source: Source, label: str, place: int, style: Style, *, small: bool
     return {"marker": marker, "markerfacecolor": "white" if hollow else style.colour, **edge}
 
 
-def _style(source: Source, panel: Panel, row: PlotRow) -> Style:
+def _style(source: Styled, panel: Panel, row: PlotRow) -> Style:
     names = (panel.of, row.label, row.name)
     return ROLES.get(row.role) or next((source.styles[one] for one in names if one in source.styles), SUMMARY)
 
 
-def _names(axes: Axes, panel: Panel, source: Source, named: bool) -> None:
+def _names(axes: Axes, panel: Panel, source: Styled, named: bool) -> None:
     """The first label on top; without names the rows stand bare beside those that have them."""
     names, count = [source.names[label] for label in panel.labels], len(panel.labels)
     axes.set_yticks(range(count), names if named and not panel.above else [""] * count)
@@ -276,7 +277,7 @@ def _box(axes: Axes, y: int, quantiles: Sequence[float], style: Style, dots: Flo
     axes.vlines(median, y - 0.21, y + 0.21, color=style.colour, linewidth=1.4, zorder=3)
 
 
-def _lines(axes: Axes, panel: Panel, source: Source, _named: bool) -> None:
+def _lines(axes: Axes, panel: Panel, source: Styled, _named: bool) -> None:
     """A line for each row over the plot's columns; models stand side by side within a step, others are named at their
     ends."""
     steps, count = np.arange(len(panel.plot.columns)), len(panel.labels)
@@ -300,7 +301,7 @@ def _lines(axes: Axes, panel: Panel, source: Source, _named: bool) -> None:
     axes.yaxis.grid(True)
 
 
-def _scatter(axes: Axes, panel: Panel, source: Source, _named: bool) -> None:
+def _scatter(axes: Axes, panel: Panel, source: Styled, _named: bool) -> None:
     """A point for each row at x and y, with intervals both ways; a plain dot where the row has no name."""
     axes.grid(True)
     across: list[tuple[float, float, float]] = []
@@ -324,7 +325,7 @@ def _scatter(axes: Axes, panel: Panel, source: Source, _named: bool) -> None:
         _fit(axes, float(np.nanmin(across)), float(np.nanmax(across)))
 
 
-_DRAW: Mapping[str, Callable[[Any, Panel, Source, bool], None]] = {"lines": _lines, "scatter": _scatter}
+_DRAW: Mapping[str, Callable[[Any, Panel, Styled, bool], None]] = {"lines": _lines, "scatter": _scatter}
 
 
 def _near(panel: Panel) -> tuple[dict[str, float], dict[str, float]]:

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from attunebench.figures.source import Source
+    from attunebench.figures.source import Styled
 
 _WIDEST_CELL, _GAP, _LINE = 0.7, 0.35, 0.115
 """Inches of the widest column; the gap beside labels, in columns; inches of one more line of a row's name."""
 _TINY = 6.0
 
 
-def heat_map(source: Source, title: str, heat: HeatMap) -> tuple[Figure, Sequence[str]]:
+def heat_map(source: Styled, title: str, heat: HeatMap) -> tuple[Figure, Sequence[str]]:
     """The heat map, two columns of a page wide where it cannot be read in one, and the labels that are on it."""
     plot, look, count = heat.plot, source.look, len(heat.plot.columns)
     if not look.wide and count * heat.cell + heat.names > look.inches:

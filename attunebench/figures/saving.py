@@ -63,9 +63,11 @@ def captions(
     return "\n\n".join(parts) + "\n"
 
 
-def methods(pictures: Sequence[Picture], settings: Settings) -> str:
-    """What captions have no room for: what all figures share, then the details of each, every one once; markdown."""
-    general = f"{' '.join(_METHODS.split())} {intervals_text(settings)}."
+def methods(pictures: Sequence[Picture], settings: Settings | None, intervals: str = "") -> str:
+    """What captions have no room for: what all figures share, then the details of each, every one once; markdown.
+    `intervals` says how they were made where no `settings` of analyses do."""
+    how = intervals_text(settings) if settings is not None else intervals
+    general = f"{' '.join(_METHODS.split())} {how}."
     parts, told = [f"<!-- {STAMP} -->\n# Methods", markdown_text(general)], dict[str, str]()
     for picture in pictures:
         fresh = [part for part in picture.methods if part not in told]

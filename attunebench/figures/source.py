@@ -17,7 +17,7 @@ from attunebench.analyses.palette import Style, palette
 from attunebench.analyses.sampling import Sampling, claimed
 from attunebench.analyses.table import Analysis, Cell, Missing, Plot, Table, plot
 from attunebench.metrics.registry import REGISTRY
-from attunebench.scores.table import ScoreTable
+from attunebench.scores.table import Group, ScoreTable
 from attunebench.text import number, printable
 
 Width = Literal["single", "double"]
@@ -43,14 +43,47 @@ class Look:
         return self.width == "double"
 
 
+class Styled:
+    """What is drawn, as far as its looks go: how wide it is, and how those look and are called who are in it."""
+
+    look: Look
+
+    @property
+    def groups(self) -> Sequence[Group]:
+        """All that have a colour of their own."""
+        raise NotImplementedError
+
+    @cached_property
+    def styles(self) -> Mapping[str, Style]:
+        """Label → looks, over all that are there."""
+        looks = palette(self.groups)
+        return {group.label: looks[group.model_key] for group in self.groups}
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """Label → the name that is drawn: of one line, and short enough to leave room for the figure."""
+        return _Names(short_names([group.label for group in self.groups]))
+
+    def shortened(self, labels: Sequence[str]) -> tuple[str, ...]:
+        """A sentence for the caption that gives the full names of those that were shortened; () for none."""
+        cut = [(self.names[label], label) for label in dict.fromkeys(labels) if "…" in self.names.get(label, "")]
+        if not cut:
+            return ()
+        return ("Shortened names: " + "; ".join(f"{short} is {printable(label, 200)}" for short, label in cut) + ".",)
+
+
 @dataclass(frozen=True)
-class Source:
+class Source(Styled):
     """What a figure is drawn from. `settings` are those of the analyses; `mode` None there is the primary one."""
 
     study: ScoreTable
     settings: Settings
     look: Look = field(default_factory=Look)
     _made: dict[str, Analysis] = field(default_factory=dict)
+
+    @property
+    def groups(self) -> Sequence[Group]:
+        return self.study.groups
 
     def analysis(self, name: str) -> Analysis:
         """An analysis, made once; Missing, with its own reason, where it has no table."""
@@ -97,24 +130,6 @@ class Source:
     def bold(self, drawn: Plot) -> list[list[bool]]:
         """Which values of a heat map may be claimed."""
         return [[self.claimed(cell) for cell in row.cells] for row in drawn.rows]
-
-    @cached_property
-    def styles(self) -> Mapping[str, Style]:
-        """Label → looks, over the whole study."""
-        looks = palette(self.study.groups)
-        return {group.label: looks[group.model_key] for group in self.study.groups}
-
-    @cached_property
-    def names(self) -> Mapping[str, str]:
-        """Label → the name that is drawn: of one line, and short enough to leave room for the figure."""
-        return _Names(short_names([group.label for group in self.study.groups]))
-
-    def shortened(self, labels: Sequence[str]) -> tuple[str, ...]:
-        """A sentence for the caption that gives the full names of those that were shortened; () for none."""
-        cut = [(self.names[label], label) for label in dict.fromkeys(labels) if "…" in self.names.get(label, "")]
-        if not cut:
-            return ()
-        return ("Shortened names: " + "; ".join(f"{short} is {printable(label, 200)}" for short, label in cut) + ".",)
 
 
 class _Names(dict[str, str]):

@@ -150,12 +150,10 @@ def show_prompt(
     `turn` is the turn's number; `post` and `profile` need none. A judge is shown judging `draft`. Raises UsageError
     where the conversation has no such turn, or where the turn takes no such call (no applicable questions, say).
     """
-    numbers = [entry.number for entry in conversation.turns]
     if kind in ("post", "profile"):
         turn = 0
-    elif turn not in numbers:
-        asked = "A turn must be named" if turn is None else f"There is no turn {turn} in {conversation.conversation_id}"
-        raise UsageError(f"{asked}; its turns are {', '.join(map(str, numbers))}.")
+    else:
+        check_turn(conversation, turn)
     if kind == "profile":
         planned: tuple[Call, ...] = (plan_profile(conversation),)
     else:
@@ -167,7 +165,20 @@ def show_prompt(
         raise UsageError(f"Turn {turn} of {conversation.conversation_id} has nothing for {kind} to ask.")
     if call.slot is not None:
         call = with_draft(call, draft)
+    return as_text(call)
+
+
+def as_text(call: Call) -> str:
+    """The prompt of a call, exactly as it would be sent, each message under a line that names its role."""
     return "\n".join(f"=== {message.role} ===\n{message.content}" for message in call.messages) + "\n"
+
+
+def check_turn(conversation: Conversation, turn: int | None) -> None:
+    """Raises UsageError where the conversation has no turn of this number."""
+    numbers = [entry.number for entry in conversation.turns]
+    if turn not in numbers:
+        asked = "A turn must be named" if turn is None else f"There is no turn {turn} in {conversation.conversation_id}"
+        raise UsageError(f"{asked}; its turns are {', '.join(map(str, numbers))}.")
 
 
 def _calls(

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from attunebench.codebook import Codebook, default_codebook
 from attunebench.metrics.registry import Metric, cards_of
 from attunebench.reports.model import Group, Section
-from attunebench.reports.notes import judges_of
+from attunebench.reports.notes import judges_of, validation_of
 from attunebench.reports.rows import BLOCKS, pooled_rows, rows_of, stands_beside
 
 _INSTRUMENTS = {
@@ -57,7 +57,7 @@ def _study_map(codebook: Codebook, cards: Sequence[Metric], groups: Sequence[Gro
             f"{codebook.branches[branch].label} (the study's map)",
             f"By {what}. {_PRAGMATIC}",
             tuple(rows),
-            (judges_of(groups),) if any(row.id in drafted for row in rows) else (),
+            (judges_of(groups), *validation_of(groups)) if any(row.id in drafted for row in rows) else (),
         )
 
 

@@ -160,7 +160,7 @@ def _section(name: str, cards: Sequence[Metric], groups: Sequence[Group], *, kee
     absent = [row.card.label for row in rows if row not in shown and not REGISTRY[row.id].optional]
     remarks = [f"Not measured here: {', '.join(absent)}."] if absent else []
     if any(row.measured and row.id in JUDGED for row in shown):
-        remarks.insert(0, notes.judges_of(groups))
+        remarks[:0] = [notes.judges_of(groups), *notes.validation_of(groups)]
     if name == "pillar":
         modes = notes.other_modes(groups)
         remarks = [*([modes] if modes else []), *servers.remarks_of(groups), *remarks]

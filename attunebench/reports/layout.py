@@ -12,6 +12,7 @@ from dataclasses import replace
 from attunebench.analyses.table import Analysis, Cell, Drill, Filled, Table, column, counts, number_of, table, words
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.rates import percent, rounded_down
+from attunebench.reports.audit import MARK
 from attunebench.reports.model import NO_INTERVAL, Group, Reference, Report, Row, Section, Standing
 from attunebench.text import UNDEFINED
 
@@ -136,11 +137,14 @@ def _cell(row: Row, cell: Cell, owner: Group | Reference, *, rounded: bool = Tru
         return Cell(None)
     known = rounded and (not row.n_shown or (cell.n == owner.n and not row.pooled))
     bounded = cell.low is not None and cell.high is not None
+    marks = [] if bounded or row.pooled or not rounded else [NO_INTERVAL]
+    if row.id in JUDGED and isinstance(owner, Group) and owner.unvalidated:
+        marks.append(MARK if rounded else "not validated")
     return replace(
         cell,
         value=_rounded(row, cell) if rounded else cell.value,
         n=None if known else cell.n,
-        mark="" if bounded or row.pooled or not rounded else NO_INTERVAL,
+        mark=" ".join(marks),
         digits=row.digits,
         drill=Drill(owner.key, row.id) if isinstance(owner, Group) else None,
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from attunebench.errors import DataError
 from attunebench.published import mixed_rules, rules_of
+from attunebench.reports.audit import AUDITS
 from attunebench.scores.checks import group_key, require_shape
 
 
@@ -42,7 +43,9 @@ def merged_scores(parts: Sequence[Mapping[str, Any]], files: Sequence[str]) -> M
             left_out.setdefault(why, []).extend(entries)
     # What is said of the whole comes from the first file of ours, if there is one: the released scorer tells little.
     first = min(parts, key=lambda part: "published" in part["metadata"])
-    joined = {key: [entry for one in metadata for entry in one.get(key) or ()] for key in ("settings", "published")}
+    joined = {
+        key: [entry for one in metadata for entry in one.get(key) or ()] for key in ("settings", "published", AUDITS)
+    }
     return {
         **first,
         "metadata": {**first["metadata"], **{key: entries for key, entries in joined.items() if entries}},

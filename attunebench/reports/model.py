@@ -17,6 +17,7 @@ from attunebench.constants import MODES
 from attunebench.judging import judges_named
 from attunebench.metrics.registry import Metric, below_chance, no_reference
 from attunebench.published import BY_SE
+from attunebench.reports.audit import audits_in, standing_of
 from attunebench.scores import BASE_RATE
 from attunebench.scores.checks import group_key
 from attunebench.text import UNDEFINED
@@ -57,7 +58,8 @@ class Group:
     `settings`: the distinct settings with which its results were made (PANAS strategy, prompt set, codebook …).
     `conversations`: the ids that were scored. `observed`: what servers answered, in how many results. `standing`: its
     tier by Composite among the models of its mode. `by_se`: nothing but aggregates are known of it, so that its
-    intervals are mean ± 1.96 SE.
+    intervals are mean ± 1.96 SE. `validated`, `unvalidated`: judges with scale → what their audit against participants
+    says; of a judge that is not named, the key is "".
     """
 
     provider: str
@@ -78,6 +80,8 @@ class Group:
     pooled: Mapping[str, Any] = field(default_factory=dict)
     standing: Standing | None = None
     by_se: bool = False
+    validated: Mapping[str, str] = field(default_factory=dict)
+    unvalidated: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -195,9 +199,12 @@ def _group(
     entry: Mapping[str, Any], made: Mapping[str, Any], conversations: frozenset[str], metadata: Mapping[str, Any]
 ) -> Group:
     coverage, variants = entry.get("coverage") or {}, made.get("variants") or ()
-    judges = dict.fromkeys(judge for variant in variants for judge in judges_named(variant))
+    named = dict.fromkeys(judge for variant in variants for judge in judges_named(variant))
     values = {metric: _cell(value) for metric, value in entry["metrics"].items()}
     sample = coverage.get("sample")
+    judges = tuple(named) or strings(metadata.get("judges"))
+    prompts = {prompt for variant in variants if isinstance(prompt := variant.get("prompt_set_sha256"), str)}
+    validated, unvalidated = standing_of(judges, audits_in(metadata), prompts)
     return Group(
         *group_key(entry),
         n=entry.get("n_conversations") or coverage.get("scored") or 0,
@@ -207,13 +214,15 @@ def _group(
         sample=(sample["reached"], sample["seed"]) if sample else None,
         answered=number_of(values["answered_rate"]) if "answered_rate" in values else None,
         incomplete=entry.get("composite_incomplete", 0),
-        judges=tuple(judges) or strings(metadata.get("judges")),
+        judges=judges,
         settings=tuple(variants),
         conversations=conversations,
         values=values,
         by_se=any(value.get("ci_method") == BY_SE for value in entry["metrics"].values()),
         pooled={block: counts for block, counts in entry.get("pooled", {}).items() if counts},
         observed=made.get("observed") or {},
+        validated=validated,
+        unvalidated=unvalidated or ({} if judges else {"": ""}),
     )
 
 

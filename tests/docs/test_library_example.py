@@ -10,8 +10,10 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from arenas import simulated_arena
 
 import attunebench
+from attunebench.arena.folder import write_lines
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "python.md").read_text("utf-8")
@@ -19,9 +21,14 @@ PAGE = (ROOT / "docs" / "python.md").read_text("utf-8")
 
 @pytest.fixture(autouse=True)
 def conversations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folder of the examples, in the current one."""
+    """The folders of the examples, in the current one."""
     (tmp_path / "path" / "to").mkdir(parents=True)
     (tmp_path / "path" / "to" / "conversations").symlink_to(ROOT / "Test Samples" / "Demo12")
+    arena = simulated_arena(histories=4)
+    write_lines(tmp_path / "ARENA" / "histories.jsonl", arena.histories.values())
+    write_lines(tmp_path / "ARENA" / "replies" / "all.jsonl", arena.replies.values())
+    write_lines(tmp_path / "ARENA" / "pairs.jsonl", arena.pairs.values())
+    write_lines(tmp_path / "ARENA" / "verdicts" / "all.jsonl", arena.verdicts)
     monkeypatch.chdir(tmp_path)
 
 
@@ -42,7 +49,7 @@ def test_the_examples_of_the_page_run_one_after_the_other(tmp_path: Path) -> Non
         cell = eval(compile(code, "python.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
         if inspect.iscoroutine(cell):
             asyncio.run(cell)
-    written = ("scores.json", "report.html", "comparison", "leaderboard.pdf", "requests.jsonl")
+    written = ("scores.json", "report.html", "comparison", "leaderboard.pdf", "requests.jsonl", "arena.md")
     assert all((tmp_path / name).exists() for name in written)
 
 

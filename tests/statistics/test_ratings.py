@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import choix
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from hypothesis.extra import numpy as arrays
 
 from attunebench.errors import StatisticsError
 from attunebench.statistics.bootstrap import Resampling, resample_weights
-from attunebench.statistics.ratings import bradley_terry, elo, resampled_ratings, win_matrix
+from attunebench.statistics.ratings import bradley_terry, elo, refit, resampled_ratings, win_matrix
 
 WINS = arrays.arrays(np.float64, (5, 5), elements=st.integers(0, 20).map(float)).map(
     lambda wins: wins * (1 - np.eye(5))
@@ -164,3 +166,42 @@ def test_without_comparisons_there_are_no_ratings_and_no_error(conversations):
     found = resampled_ratings(win_matrix(np.full((conversations, 3), np.nan)), Resampling(weights))
     assert np.isnan([found.theta, found.elo, found.low, found.high]).all()
     assert [0, 0, 0] == found.n.tolist()
+
+
+def test_ties_by_davidson_are_those_of_a_log_linear_model():
+    # Fienberg and Larntz 1976: it is a Poisson regression of the counts of win, tie and loss of each pair.
+    rng = np.random.default_rng(5)
+    rows, counts, wins, ties = [], [], np.zeros((4, 4)), 0
+    for pair, (i, j) in enumerate(combinations(range(4), 2)):
+        won, lost, tied = rng.integers(5, 40, size=3)
+        wins[i, j], wins[j, i], ties = won + tied / 2, lost + tied / 2, ties + tied
+        for side, count in ((0.5, won), (-0.5, lost), (0.0, tied)):
+            row = np.zeros(4 + 1 + 6)
+            row[i], row[j], row[4], row[5 + pair] = side, -side, side == 0, 1
+            rows.append(row[1:])
+            counts.append(count)
+    family = statsmodels.families.Poisson()
+    expected = statsmodels.GLM(counts, np.array(rows), family=family).fit(tol=1e-12).params
+    found = bradley_terry(wins, ties=float(ties), ridge=0.0)
+    theta = np.append(0, expected[:3])
+    assert pytest.approx(theta - theta.mean(), abs=1e-6) == found.theta
+    assert pytest.approx(np.exp(expected[3]), abs=1e-6) == found.nu
+
+
+def test_without_ties_davidson_is_bradley_and_terry():
+    wins, slot = (part.sum(axis=0) for part in contests(np.random.default_rng(1), np.linspace(-1, 1, 4), 0.5))
+    plain, tied = bradley_terry(wins, slot=slot), bradley_terry(wins, slot=slot, ties=0.0)
+    assert pytest.approx(plain.theta, abs=0.01) == tied.theta
+    assert pytest.approx(plain.gamma, abs=0.01) == tied.gamma
+    assert tied.nu < 0.01
+
+
+def test_refitting_many_tables_is_fitting_each():
+    rng = np.random.default_rng(6)
+    wins = rng.integers(1, 9, size=(3, 4, 4)) * (1.0 - np.eye(4))
+    wins[2, 3] = wins[2, :, 3] = 0
+    ties, slot = wins.sum(axis=(1, 2)) / 5, wins * 0.3
+    fits = refit(bradley_terry(wins[0], slot=slot[0], ties=ties[0]), wins, slot=slot, ties=ties)
+    for fit, *one in zip(fits, wins, slot, ties, strict=True):
+        alone = bradley_terry(one[0], slot=one[1], ties=one[2])
+        assert pytest.approx([*alone.theta, alone.gamma], nan_ok=True, abs=1e-7) == fit

@@ -15,7 +15,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores import ConversationEntry
@@ -24,9 +24,8 @@ from attunebench.scores.table import ScoreTable
 if TYPE_CHECKING:
     from attunebench.transcripts import FolderTranscripts, RawReply
 
-Layer = Literal["labels", "drafts", "talk", "replies"]
-LAYERS: tuple[Layer, ...] = ("labels", "drafts", "talk", "replies")
-"""In order of priority."""
+LAYERS = ("labels", "drafts", "talk", "replies")
+"""Of a study, in order of priority."""
 _TAG_BYTES = 80
 """At most this many bytes stand around a chunk in the page."""
 _DIGITS = 3
@@ -61,8 +60,8 @@ class Packed(NamedTuple):
     """The chunks that fit. `left_out`: layer → conversations whose text did not; `empty`: layers without any text."""
 
     chunks: tuple[Chunk, ...]
-    left_out: Mapping[Layer, int]
-    empty: frozenset[Layer]
+    left_out: Mapping[str, int]
+    empty: frozenset[str]
 
 
 def chunk(name: str, content: Any) -> Chunk:
@@ -83,15 +82,21 @@ def pack(
     `metrics` are the ids whose values stand beside the answers.
     """
     rows = dict.fromkeys([*first, *range(len(study.ids))])
-    contents: dict[Layer, Iterable[tuple[int, Any]]] = {"labels": ((row, _labels(study, row, metrics)) for row in rows)}
+    contents: dict[str, Iterable[tuple[int, Any]]] = {"labels": ((row, _labels(study, row, metrics)) for row in rows)}
     if evidence is not None:
         drafts = {row: _drafts(study, row, evidence) for row in rows}
         contents["drafts"] = drafts.items()
         contents["talk"] = ((row, _talk(evidence, study.ids[row])) for row in rows)
         contents["replies"] = ((row, _replies(study, row, evidence, drafts[row])) for row in rows)
+    packed = fit(contents, budget)
+    return packed._replace(empty=frozenset({*LAYERS} - {*contents}) | packed.empty)
+
+
+def fit(contents: Mapping[str, Iterable[tuple[int, Any]]], budget: int) -> Packed:
+    """The chunks of these layers that fit into `budget` bytes, layer after layer; a chunk is named by its row."""
     held: list[Chunk] = []
-    left_out: Counter[Layer] = Counter()
-    empty = set(LAYERS)
+    left_out: Counter[str] = Counter()
+    empty = set(contents)
     for layer, of_layer in contents.items():
         for made in _chunks(layer, ((row, _json(content)) for row, content in of_layer if content)):
             empty.discard(layer)
@@ -105,7 +110,7 @@ def pack(
     return Packed(tuple(held), left_out, frozenset(empty))
 
 
-def _chunks(layer: Layer, texts: Iterator[tuple[int, bytes]]) -> Iterator[Chunk]:
+def _chunks(layer: str, texts: Iterator[tuple[int, bytes]]) -> Iterator[Chunk]:
     """A chunk for each text, before them their dictionary where there is one.
 
     A text compressed with a dictionary is a raw deflate stream that goes on after a stored block of the dictionary's

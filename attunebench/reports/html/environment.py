@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -29,6 +32,15 @@ def render(template: str, **context: Any) -> str:
 def asset(name: str) -> str:
     """A style sheet or a script."""
     return resources.files(_HERE).joinpath("assets").joinpath(name).read_text("utf-8")
+
+
+def frame(styles: Sequence[str], scripts: Sequence[str]) -> dict[str, str]:
+    """What the head and the end of a page take: its style, its one script, and the hash that allows no other."""
+    parts = "\n".join(asset(f"{name}.js") for name in scripts)
+    script = f'"use strict";\n(() => {{\n{parts}\n}})();\n'
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    style = "".join(asset(f"{name}.css") for name in styles)
+    return {"style": style, "script": script, "script_hash": f"sha256-{digest}"}
 
 
 @cache

@@ -1,25 +1,5 @@
 // The window: the list behind a number, one turn of it, a whole conversation, or what a search found.
-const AT_ONCE = 60;
-const dialog = document.getElementById("behind");
-const title = make("h2", { id: "behind-title", tabindex: "-1" });
-const spoken = make("p", { class: "hidden", role: "status" });
-const shownParts = make("div", { id: "behind-parts" });
-let filledAt = "";
 const OMITTED = "Labels and answers of this conversation were omitted to keep this file small.";
-
-function fill(heading, ...parts) {
-  const asked = dialog.open && shownParts.contains(document.activeElement) ? document.activeElement.name : "";
-  if (!dialog.firstChild) dialog.append(make("div", { class: "dialog-head" }), spoken, shownParts);
-  dialog.firstChild.replaceChildren(title, make("div", { class: "dialog-tools" }, button("Copy link", copyLink), button("Close", () => dialog.close(), { "aria-label": "Close (Escape)" })));
-  title.replaceChildren(heading);
-  filledAt = address;
-  shownParts.replaceChildren(...parts.filter(Boolean));
-  if (!dialog.open) dialog.showModal();
-  // Who chose something goes on there; who opened something begins at its title.
-  const same = asked ? shownParts.querySelector(`[name="${asked}"]:not(:disabled)`) : null;
-  if (!same) dialog.scrollTop = 0;
-  (same ?? title).focus({ preventScroll: true });
-}
 
 function questionText({ question, block }) {
   return `${asks(block)} ${about.question.get(question).om}`;
@@ -46,20 +26,6 @@ function lineCells(one, drill, list) {
   if (drill.question) cells.push(make("td", {}, one.person), make("td", { class: one.wrong ? "yes-wrong" : "yes-right" }, `${one.model} ${one.wrong ? "✗ wrong" : "✓ right"}`));
   else if (drill.metric) cells.push(make("td", {}, number(one.value, about.metrics[drill.metric].digits)));
   return cells;
-}
-
-// Rows of a list, some at once and more on request.
-function addSome(holder, entries, row) {
-  let from = 0;
-  const more = button("", () => add());
-  const add = () => {
-    holder.append(...entries.slice(from, from + AT_ONCE).map(row));
-    from = Math.min(entries.length, from + AT_ONCE);
-    more.textContent = `Show more (${entries.length - from} left)`;
-    more.hidden = from === entries.length;
-  };
-  add();
-  return more;
 }
 
 function countText({ drill, lines, shown, all }) {
@@ -149,13 +115,4 @@ async function showOne(values, row, turn, live) {
     turn === null ? conversationView(texts, row, group, focus) : turnView(texts, turn, group, focus),
     make("div", { class: "bar-of-buttons" }, button("Previous turn", to(at - 1), { disabled: at < 1 }), button("Next turn", to(at + 1), { disabled: at + 1 >= turns.length }),
       turn === null ? null : button("Whole conversation", () => go(turnLink(row, null, group ?? first), { list })), modelChoice(row, turn, group, focus, labels)));
-}
-
-// Arrow keys go through a list, or the tour, unless they do something where they are pressed.
-function stepped(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || event.target.closest(".scroll, select, input")) return;
-  const step = event.currentTarget.querySelector(`[data-key="${event.key}"]:not(:disabled)`);
-  if (!step) return;
-  event.preventDefault();
-  step.click();
 }

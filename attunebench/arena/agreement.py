@@ -1,0 +1,255 @@
+"""How far people and judges agree about which reply is better, and how far a judge could agree (spec 10.3, item 3).
+
+People and judges stand in the same tables, against the same majorities of people (see `voices`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, column, counts, number_of, table, words
+from attunebench.analyses.verdicts import counted, listed, sentences, with_interval
+from attunebench.arena.ceiling import ceiling, spread_of
+from attunebench.arena.coefficients import Agreeing, Part, Where, bounds
+from attunebench.arena.folder import Arena
+from attunebench.arena.sampling import JUDGES, ArenaSettings
+from attunebench.arena.table import PEOPLE, VerdictTable
+from attunebench.statistics.agreement import Scale, krippendorff_alpha
+from attunebench.statistics.bootstrap import Floats, Labels
+
+CHANCE = 0.5
+_COLUMNS = {
+    one.column.id: one
+    for one in (
+        counts("pairs", (), "", "Pairs that were compared."),
+        counts("comparisons", (), "", "Comparisons: one for each person whose fellow raters have a majority."),
+        counts("tied", (), "left out", "Comparisons left out because the majority of the others is a tie."),
+        column("agree", (), "", "share", "Share that agrees; a tie counts half, so chance is 0.5.", better=True),
+        column("same", (), "people, same pairs", "share", "The same for people, where this rater gave a verdict."),
+        column("difference", (), "minus people", meaning="Agreement minus that of people on the same comparisons."),
+        column("decided", (), "agree without ties", "share", "Of verdicts that name a better reply.", better=True),
+        column("kappa", (), "Cohen κ", meaning="Over left, right and same.", better=True, digits=2),
+        column("ac1", (), "Gwet AC1", meaning="Over left, right and same; stable if one dominates.", digits=2),
+        column("ties", (), "own ties", "share", "Share of verdicts without a winner; for judges also flips by order."),
+        column("ceiling", (), "", "share", "What a judge without noise would reach against the same majorities."),
+    )
+}
+
+
+def agreement(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis:
+    """Agreement among people, between people and judges, and among judges, with the most that a judge could reach.
+
+    Missing where no pair has two raters.
+    """
+    merged = table.merged()
+    answered = merged.answered()
+    if not len(answered) or np.bincount(answered.pair).max() < 2:
+        raise Missing("Agreement requires two raters who gave verdicts on the same pair.")
+    one = Agreeing(merged, settings)
+    narrow = ("pairs", "tied", "agree", "same", "difference", "kappa", "ac1")
+    tables = (
+        _against(one, "majority", "Agreement with the majority of the other people", [one.whole], tuple(_COLUMNS)),
+        _against(one, "slices", "Agreement by slice", one.slices(), (*narrow, "ceiling"), "slice"),
+        _against(one, "dimensions", "Agreement by dimension", one.dimensions(), (*narrow, "ceiling"), "dimension"),
+        _against(one, "margins", "Agreement by how clear the majority is", one.margins(), narrow, "majority"),
+        _against(
+            one,
+            "people",
+            "Each person against the majority of the others",
+            one.persons(),
+            ("pairs", "tied", "agree", "kappa", "ac1", "ties"),
+        ),
+        _two_raters(one),
+        _alpha(one),
+        _people(one),
+    )
+    return Analysis(
+        shows=_shows(one, tables[0], tables[-1]),
+        cannot="Agreement with these raters does not show whether a judge prefers what the person in the conversation "
+        "preferred; `judge-audit` does. The ceiling assumes that people judge independently of each other: a bias that "
+        "they share raises their agreement and with it the ceiling.",
+        tables=tuple(made for made in tables if made.rows),
+        warnings=tuple(_warnings(one, len(arena.pairs))),
+    )
+
+
+def _against(one: Agreeing, id: str, title: str, parts: Sequence[Part], ids: tuple[str, ...], noun: str = "") -> Table:
+    """People and judges against the majorities of the other people, in each part of the verdicts."""
+    rows, most = list[list[Cell]](), dict[str, float]()
+    for part in parts:
+        for cells in one.against_people(part):
+            rows.append([*([Cell(part.name)] if noun else []), cells["rater"], *(cells[id] for id in ids)])
+            if (value := number_of(cells["ceiling"])) is not None:
+                most.setdefault(part.name, value)
+    lines: dict[str, float | Mapping[str, float]] = {"chance": CHANCE}
+    if most and "ceiling" in ids:
+        lines["judge without noise"] = most if noun else next(iter(most.values()))
+    return table(
+        id,
+        title,
+        *([words(noun)] if noun else []),
+        words("rater"),
+        *(_COLUMNS[id] for id in ids),
+        rows=rows,
+        caption="Reference: the majority of the other people who saw the pair, for each of them; the same for people "
+        f"and judges. {one.how}",
+        chart=Chart(
+            *("bars" if noun else "intervals", "rater", ("agree",), title, "share that agrees", lines),
+            roles={PEOPLE: "person", one.label(JUDGES): "all models"},
+            across=noun,
+            sort="agree" if id == "people" else "",
+            lead=id == "majority",
+        ),
+    )
+
+
+def _two_raters(one: Agreeing) -> Table:
+    """Two at a time: people, a person and a judge, two judges."""
+    voices, rows = one.whole.voices, list[list[Any]]()
+
+    def compare(first: str, second: str, pairs: Labels, a: Floats, b: Floats) -> None:
+        cells = one.agreed(pairs, a, b, (("rater", second),))
+        rows.append([first, one.label(second), cells["agree"].n, *cells.values()])
+
+    persons, of = voices.others.winner, voices.others.raters > 0
+    if PEOPLE in voices.names:
+        left, right = voices.couples(one.whole.rows)
+        compare(PEOPLE, PEOPLE, voices.pair[left], voices.chosen[left], voices.chosen[right])
+        persons = voices.chosen
+    for name in [name for name in voices.names if name != PEOPLE]:
+        compare(PEOPLE, name, voices.pair[of], persons[of], voices.choices(name)[of])
+    for name, other in combinations([name for name in voices.judges if name != JUDGES], 2):
+        compare(name, other, np.arange(len(one.history)), voices.judges[name], voices.judges[other])
+    return table(
+        "two",
+        "Agreement of two raters",
+        words("rater"),
+        words("other", label="with"),
+        *(_COLUMNS[id] for id in ("pairs", "agree", "decided", "kappa", "ac1")),
+        rows=rows,
+        caption="Every two people who saw a pair, each of them with a judge, every two judges. Pairs that both call "
+        f"the same count in κ and AC1 alone. {one.how}",
+    )
+
+
+def _alpha(one: Agreeing) -> Table:
+    """Krippendorff's α of everybody together: of winners, and of graded preferences."""
+    answered, rows = one.merged.answered(), list[list[Any]]()
+    preferences = np.full((len(one.history), len(answered.raters)), np.nan)
+    preferences[answered.pair, answered.rater] = answered.preference
+    scales: list[tuple[str, Scale, Floats]] = [
+        ("better reply", "nominal", np.sign(preferences)),
+        ("preference, −2 to 2", "interval", preferences),
+    ]
+    there, judges = ~np.isnan(preferences).all(axis=0), answered.judges
+    groups = {PEOPLE: there & ~judges, JUDGES: there & judges, "people and judges": there}
+    for who, members in groups.items():
+        of = np.flatnonzero((~np.isnan(preferences[:, members])).sum(axis=1) > 1)
+        if len(of) and (who in (PEOPLE, JUDGES) or 0 < judges[members].mean() < 1):
+            for name, scale, values in scales:
+                alpha = one.cell(partial(krippendorff_alpha, level=scale), of, values[np.ix_(of, members)])
+                rows.append([who, name, members.sum(), alpha.n, alpha])
+    return table(
+        "alpha",
+        "Agreement of all raters together",
+        words("raters"),
+        words("of"),
+        counts("number", (), "number of raters"),
+        counts("pairs", (), "", "Pairs with verdicts of two or more of these raters."),
+        column("alpha", (), "Krippendorff α", meaning="1 is full agreement, 0 chance.", better=True, digits=2),
+        rows=rows,
+        caption=f"Nominal α of left, right and same; interval α of preferences. {one.how}",
+    )
+
+
+def _people(one: Agreeing) -> Table:
+    """How clear the majorities of people are, and what follows for the best that a judge can do."""
+    parts = (one.whole, *one.slices(), *one.dimensions())
+    return table(
+        "clear",
+        "How much do people agree, and what can a judge reach?",
+        words("part"),
+        counts("pairs", (), "", "Pairs with verdicts of two people or more."),
+        column("raters", (), "people per pair", meaning="The median.", digits=0),
+        counts("number", (), "ambiguous pairs"),
+        column("tied", (), "", "share", "“The same” is the most frequent answer, or no answer is."),
+        column(
+            "ambiguous", (), "", "share", f"The most frequent answer is under {one.settings.ambiguous:.3g} of all."
+        ),
+        column("unanimous", (), "", "share", "All give the same answer."),
+        column("two", (), "two people", "share", "Agreement of two people who both name a better reply."),
+        column("spread", meaning="Standard deviation of log-odds that gives this agreement.", digits=2),
+        column("one", (), "noiseless, one person", "share", "A judge without noise against one person."),
+        column("ceiling", (), "noiseless, majority", "share", "A judge without noise against the others' majority."),
+        column("expected", (), "person, expected", "share", "A person against that majority, by the same model."),
+        column("observed", (), "person, observed", "share", "What people reach, own ties left out."),
+        rows=[_people_row(one, part) for part in parts if PEOPLE in part.voices.names],
+        caption="A judge without noise always prefers the reply that most people would prefer. Assumes normal log-odds "
+        "of pairs and people who judge independently; where the last two columns differ, this does not hold, and the "
+        f"ceiling is unreliable. {one.how}",
+    )
+
+
+def _people_row(one: Agreeing, part: Part) -> list[Any]:
+    pairs, most = part.voices.majority(part.rows)
+    where: Where = (("rater", PEOPLE), *part.where)
+    ambiguous = most.share < one.settings.ambiguous
+    tied, unclear, unanimous = (
+        one.share(pairs, rows.astype(np.float64), (*where, *behind))
+        for rows, behind in (
+            (most.winner == 0, (("pairs", "tied"),)),
+            (ambiguous, (("pairs", "ambiguous"),)),
+            (most.share >= 1, ()),
+        )
+    )
+    two, votes = one.two_people(part), part.voices.votes(part.rows)
+    spread, single = spread_of(two.value), {1: 1.0}
+    return [
+        *(part.name, len(pairs), np.median(most.raters) if len(pairs) else None, int(ambiguous.sum())),
+        *(tied, unclear, unanimous, bounds(two, float), spread if np.isfinite(spread) else None),
+        bounds(two, partial(ceiling, votes=single)),
+        bounds(two, partial(ceiling, votes=votes)),
+        bounds(two, partial(ceiling, votes=votes, person=True)),
+        one.compared(part, PEOPLE)["decided"],
+    ]
+
+
+def _shows(one: Agreeing, against: Table, clear: Table) -> str:
+    """What people reach, what judges reach of it, and how many pairs are ambiguous."""
+    ids = [column.id for column in against.columns]
+    rows = [dict(zip(ids, row, strict=True)) for row in against.rows]
+    judges = [row for row in rows if row["rater"].value != PEOPLE]
+    told = [
+        f"A person agrees with the majority of the others on {with_interval(row['agree'])} of the pairs; a judge "
+        f"without noise would on {with_interval(row['ceiling'])} (n = {row['pairs'].value})."
+        for row in rows
+        if row["rater"].value == PEOPLE
+    ]
+    named = [f"{row['rater'].value} on {with_interval(row['agree'])}" for row in judges]
+    told += [f"Judges agree with the same majorities: {listed(named, most=4)}."] * bool(named)
+    single = [row["difference"].high for row in judges if row["rater"].value != one.label(JUDGES)]
+    if any(high is not None for high in single):
+        less = sum(high is not None and high < 0 for high in single)
+        told.append(f"{less} of {counted(len(single), 'judge')} agree significantly less often than people.")
+    told += [f"{row[3].value} of {row[1].value} pairs are ambiguous." for row in clear.rows[:1]]
+    return sentences(*told)
+
+
+def _warnings(one: Agreeing, pairs: int) -> Iterator[str]:
+    voices = one.whole.voices
+    if not len(voices.pair):
+        yield "There are no verdicts of people, so judges are only compared with each other."
+    elif PEOPLE not in voices.names:
+        yield (
+            "No pair was rated by two people: judges are compared with the one person who rated it, and neither the "
+            "agreement of people nor the ceiling can be computed."
+        )
+    if unanswered := int(np.isnan(one.merged.preference).sum()):
+        yield f"{unanswered} of {counted(len(one.merged), 'verdict')} have no answer and are left out."
+    if rated := pairs - len(np.unique(one.merged.answered().pair)):
+        yield f"{rated} of {counted(pairs, 'pair')} have no verdict."

@@ -1,0 +1,336 @@
+"""Judges against the person who was there: their verdicts on the three replies of a turn, and the participant's choice
+between the same replies (spec 10.4). Pure: what judges said is read from an arena, whose histories are turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from attunebench.analyses.table import (
+    Analysis,
+    Cell,
+    Chart,
+    Drill,
+    Missing,
+    Table,
+    cell_of,
+    column,
+    counts,
+    table,
+    words,
+)
+from attunebench.arena.folder import Arena
+from attunebench.arena.objects import Pair
+from attunebench.arena.replies import CANDIDATES
+from attunebench.arena.sampling import ArenaSettings
+from attunebench.arena.table import VerdictTable, table_of
+from attunebench.backends.baselines import preference_of
+from attunebench.conversations.groups import GROUPS, diagnosis_groups
+from attunebench.conversations.schema import Conversation, Turn
+from attunebench.protocol.arena import Shown
+from attunebench.reports.audit import AuditTask
+from attunebench.statistics.agreement import Agreement, cohen_kappa, percent_agreement
+from attunebench.statistics.bootstrap import Floats, Labels, Resampling, resample_weights
+from attunebench.text import counted, number
+
+GENERAL = "general"
+RULES = {f"{rule} reply": rule for rule in ("longest", "shortest", "edited")}
+"""Simple rule as it is called → built-in judge."""
+RANDOM, MAJORITY = "random reply", "majority of judges"
+PUBLISHED = {"best model (published)": 0.646, "best annotator (published)": 0.722}
+"""Agreement with participants in the AttuneBench study: over all questions, of a model and of an annotator."""
+_THIRDS = ("first third", "middle third", "last third")
+_OTHERS = 3
+"""Questions beside the general one about the same two replies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the participant chose: +1 the pair's left reply, −1 its right. `conversation`: its place in the list.
+
+    `beside`: of the other questions about the same replies, how many have the same winner, and how many a winner.
+    """
+
+    pair: str
+    question: str
+    chosen: int
+    conversation: int
+    third: int | None
+    beside: tuple[int, int]
+
+
+def choices_of(conversations: Sequence[Conversation]) -> list[Choice]:
+    """Every comparison with a winner between two replies that have a text; one that is answered twice with different
+    winners is none."""
+    choices = []
+    for place, conversation in enumerate(conversations):
+        size = len(conversation.turns)
+        for position, turn in enumerate(conversation.turns):
+            third = 3 * position // size if size >= 3 else None
+            for pair, winners in _winners(conversation.conversation_id, turn).items():
+                for question, chosen in winners.items():
+                    others = [winner for other, winner in winners.items() if other != question]
+                    beside = sum(winner == chosen for winner in others), len(others)
+                    choices.append(Choice(pair, question, chosen, place, third, beside))
+    return choices
+
+
+def pairs_of(conversation: Conversation, turn: Turn) -> dict[str, Pair]:
+    """The pairs of a turn's replies that have a text, each with the earlier of `CANDIDATES` at the left."""
+    history = f"{conversation.conversation_id}/{turn.number}"
+    there = [author for variant, author in CANDIDATES.items() if (turn.variants[variant] or "").strip()]
+    ids = {f"{history}/{left}-{right}": (left, right) for left, right in combinations(there, 2)}
+    return {id: Pair(id=id, history=history, left=left, right=right) for id, (left, right) in ids.items()}
+
+
+def _winners(conversation_id: str, turn: Turn) -> dict[str, dict[str, int]]:
+    """Pair → question → +1 for left, −1 for right."""
+    order, said = list(CANDIDATES), dict[tuple[str, str], set[int]]()
+    for one in turn.comparisons:
+        if one.winner is not None and all((turn.variants[variant] or "").strip() for variant in (one.a, one.b)):
+            left, right = sorted((one.a, one.b), key=order.index)
+            pair = f"{conversation_id}/{turn.number}/{CANDIDATES[left]}-{CANDIDATES[right]}"
+            winner = one.a if one.winner == "A" else one.b
+            said.setdefault((pair, one.question_id), set()).add(1 if winner == left else -1)
+    winners: dict[str, dict[str, int]] = {}
+    for (pair, question), chosen in said.items():
+        if len(chosen) == 1:
+            winners.setdefault(pair, {})[question] = chosen.pop()
+    return winners
+
+
+class Score(NamedTuple):
+    """How far a rater agrees with participants. `n` counts choices; ties count half."""
+
+    agreement: Agreement
+    kappa: Agreement
+    n: int
+    ties: float
+
+
+class Audit:
+    """The judges, and the rules that they have to beat, against the choices that judges were asked about.
+
+    `says`: rater → +1 left, −1 right, 0 a tie, NaN no answer; a row for each choice. Raises Missing without any.
+    """
+
+    def __init__(
+        self, conversations: Sequence[Conversation], arena: Arena, settings: ArenaSettings, *, every: bool = False
+    ) -> None:
+        self.conversations, self.settings = conversations, settings
+        given = table_of(arena).of_judges()
+        asked = {given.pairs[pair] for pair in given.pair}
+        self.choices = [
+            one for one in choices_of(conversations) if one.pair in asked and (every or one.question == GENERAL)
+        ]
+        if not self.choices:
+            raise Missing("No judge has given a verdict on replies between which a participant chose.")
+        self.judges = tuple(given.raters[rater] for rater in dict.fromkeys(given.rater.tolist()))
+        self.unanswered: dict[str, int] = {}
+        self.flipped: dict[str, float] = {}
+        self.says = {judge: self._verdicts(given, judge) for judge in self.judges}
+        if len(self.judges) > 1:
+            self.says[MAJORITY] = _majority([self.says[judge] for judge in self.judges])
+        self.raters = tuple(self.says)
+        shown = {pair: _shown(arena, arena.pairs[pair]) for pair in asked}
+        for name, rule in RULES.items():
+            self.says[name] = np.sign([preference_of(rule, shown[one.pair]) for one in self.choices]).astype(float)
+        self.says[RANDOM] = np.zeros(len(self.choices))
+        self._clusters: Labels = np.unique([one.conversation for one in self.choices], return_inverse=True)[1]
+        units = int(self._clusters.max()) + 1
+        self._draws = resample_weights(units, settings.resamples, settings.rng("conversations"))
+        self.scores = {rater: self.score(rater) for rater in self.says}
+        self.best_rule = max((*RULES, RANDOM), key=lambda rule: self.scores[rule].agreement.value)
+        self.to_beat = self.scores[self.best_rule].agreement.value
+
+    def _verdicts(self, given: VerdictTable, judge: str) -> Floats:
+        """What the judge says of each choice; counts the pairs without an answer, and those with two winners."""
+        each = given.where(given.rater == given.raters.index(judge))
+        own = each.merged()
+        answered = own.answered()
+        self.unanswered[judge] = len(own) - len(answered)
+        both_orders = len(each.answered()) > len(answered)
+        self.flipped[judge] = float(answered.flipped.mean()) if both_orders else np.nan
+        winner = {own.pairs[pair]: one for pair, one in zip(own.pair, own.winner, strict=True)}
+        return np.array([winner.get(one.pair, np.nan) for one in self.choices])
+
+    def score(self, rater: str, rows: Sequence[int] | None = None) -> Score:
+        """Over all choices, or those of these rows."""
+        chosen = np.array([one.chosen for one in self.choices], dtype=np.float64)
+        says, kept = self.says[rater], np.arange(len(self.choices)) if rows is None else np.array(rows, dtype=np.intp)
+        # Each choice stands twice, so that a tie can agree once and disagree once.
+        truth = np.repeat(chosen[kept] > 0, 2).astype(np.float64)
+        sides = np.stack([says[kept] >= 0, says[kept] > 0], axis=1).astype(np.float64)
+        sides[np.isnan(says[kept])] = np.nan
+        resampling = Resampling(self._draws, np.repeat(self._clusters[kept], 2), self.settings.level)
+        agreed = percent_agreement(truth, sides.ravel(), resampling=resampling)
+        kappa = cohen_kappa(truth, sides.ravel(), 2, resampling=resampling)
+        known = says[kept][~np.isnan(says[kept])]
+        return Score(agreed, kappa, len(known), float((known == 0).mean()) if len(known) else np.nan)
+
+    def passed(self, rater: str) -> bool:
+        """Whether the lower bound of its agreement lies above the best simple rule; not from a single conversation."""
+        return bool(self.scores[rater].agreement.low > self.to_beat)
+
+    def cell(self, score: Score, rater: str, **where: str) -> Cell:
+        one = score.agreement
+        drill = Drill(where=(("rater", rater), *where.items()))
+        few = one.clusters < self.settings.small and score.n > 0
+        return cell_of(one.value, one.low, one.high, n=score.n, small=few, drill=drill)
+
+
+def _majority(says: Sequence[Floats]) -> Floats:
+    """What most judges say; a tie where as many say the one as the other, NaN where nobody answered."""
+    every = np.stack(says)
+    sums = np.sign(np.nansum(every, axis=0))
+    return np.where(np.isnan(every).all(axis=0), np.nan, sums)
+
+
+def _shown(arena: Arena, pair: Pair) -> Shown:
+    left, right = (arena.replies[pair.history, author] for author in (pair.left, pair.right))
+    turns = tuple((turn.role, turn.text) for turn in arena.histories[pair.history].turns)
+    return Shown(turns, left.text, right.text, left.kind, right.kind)
+
+
+def audit_analysis(audit: Audit, task: AuditTask, ceiling: float | None = None) -> Analysis:
+    """The tables of an audit, and which judges passed. `ceiling`: the agreement of a judge without noise."""
+    few = len({one.conversation for one in audit.choices}) < audit.settings.small
+    warning = f"Fewer than {audit.settings.small} conversations are too few to validate a judge."
+    unanswered = [f"{judge} {count}" for judge, count in audit.unanswered.items() if count]
+    questions = {one.question for one in audit.choices}
+    tables = [_judges(audit, ceiling), *(one for one in _splits(audit) if one.id != "questions" or len(questions) > 1)]
+    return Analysis(
+        name="judge-audit",
+        title=f"Judge audit: {_TASKS[task]}",
+        question="How often does a judge prefer the reply that the participant preferred?",
+        shows=" ".join(_finding(audit, judge) for judge in audit.raters),
+        cannot="Agreement with the participant of these replies, all written or edited by models, does not show how a "
+        "judge rates other replies."
+        + (" A pairwise audit does not validate draft scores; --task rating does." if task == "pairwise" else ""),
+        tables=tuple(one for one in tables if one.rows),
+        warnings=((warning,) if few else ())
+        + ((f"Pairs without a usable verdict, left out: {', '.join(unanswered)}.",) if unanswered else ()),
+    )
+
+
+_TASKS: Mapping[AuditTask, str] = {
+    "pairwise": "comparing two replies",
+    "rating": "ratings of replies by the prompt of the draft judge",
+}
+
+
+def _finding(audit: Audit, judge: str) -> str:
+    score, rule = audit.scores[judge], f"{audit.best_rule} {number(audit.to_beat, 2)}"
+    one = score.agreement
+    ends = f" [{number(one.low, 2)}, {number(one.high, 2)}]" if not np.isnan(one.low) else ""
+    verdict = "passes" if audit.passed(judge) else "does not pass"
+    share = f"{number(one.value, 2)}{ends} of {counted(score.n, 'choice')}"
+    return f"{judge} {verdict}: it agrees with participants in {share} (best simple rule: {rule})."
+
+
+def _judges(audit: Audit, ceiling: float | None) -> Table:
+    """Judges, the rules that they have to beat, what is published, and the most that is possible."""
+    rows: list[list[Any]] = []
+    for rater in (*audit.raters, *RULES, RANDOM):
+        score, passed = audit.scores[rater], ("yes" if audit.passed(rater) else "no") if rater in audit.raters else ""
+        kappa, flips = score.kappa, audit.flipped.get(rater, np.nan)
+        cells = [audit.cell(score, rater), cell_of(kappa.value, kappa.low, kappa.high)]
+        if rater == RANDOM:
+            cells = [Cell(0.5, n=score.n), Cell(0.0)]
+        rows.append([rater, passed, *cells, score.n, score.agreement.clusters, score.ties, flips])
+    beside = {**PUBLISHED, **({"judge without noise (ceiling)": ceiling} if ceiling is not None else {})}
+    rows += [[name, "", value, *[None] * 5] for name, value in beside.items()]
+    lines = {f"best rule ({audit.best_rule})": audit.to_beat, "chance": 0.5}
+    lines |= {"ceiling": ceiling} if ceiling is not None else {}
+    return table(
+        "judges",
+        "Agreement with participants",
+        words("rater"),
+        words("passes", meaning="Whether the lower bound lies above the best simple rule."),
+        _agreement(),
+        column("kappa", (), "Cohen κ", meaning="Agreement beyond each side's preference for one kind.", digits=2),
+        counts("n", (), "choices"),
+        counts("clusters", (), "conversations"),
+        column("ties", (), "ties", "share", "Share of ties, each counted as half."),
+        column("flips", (), "order flips", "share", "Share of pairs with another winner in the other order."),
+        rows=rows,
+        caption=f"{_how(audit)} A random reply has its expected value. A judge passes if the lower bound of its "
+        f"agreement lies above the best simple rule ({audit.best_rule}, {number(audit.to_beat)}). Published values are "
+        "over all questions of another sample.",
+        chart=Chart("intervals", "rater", ("agreement",), "Agreement with participants", "share", lines),
+        apart=len(beside),
+    )
+
+
+def _agreement() -> Any:
+    return column("agreement", (), "agreement", "share", "Share of the participant's choices, ties half.", better=True)
+
+
+def _how(audit: Audit) -> str:
+    level, resamples = 100 * audit.settings.level, audit.settings.resamples
+    return (
+        f"{counted(len(audit.choices), 'choice')} of participants; {level:g} % percentile bootstrap intervals, "
+        f"{resamples:,} resamples of conversations."
+    )
+
+
+def _splits(audit: Audit) -> Iterator[Table]:
+    """Agreement by what a choice is of."""
+    groups = [
+        diagnosis_groups(one.profile.demographics.diagnoses) if one.profile else () for one in audit.conversations
+    ]
+    splits: tuple[tuple[str, str, str, Callable[[Choice], Sequence[str]]], ...] = (
+        ("thirds", "By third of the conversation", "third", _third),
+        ("diagnoses", "By self-reported diagnosis", "diagnosis", lambda one: groups[one.conversation]),
+        ("margins", "By margin of the participant's choices", "margin", _margin),
+        ("questions", "By question", "question", lambda one: [one.question]),
+    )  # fmt: skip
+    notes = {
+        "diagnoses": "A conversation counts in each of its groups; those without a statement in none.",
+        "margins": "3–0: all three other questions about the same two replies have the same winner as the general one; "
+        "2–1: two of the three.",
+    }
+    for id, title, key, of in splits:
+        places: dict[str, list[int]] = {}
+        for row, choice in enumerate(audit.choices):
+            for name in of(choice):
+                places.setdefault(name, []).append(row)
+        rows = []
+        for name in sorted(places, key=lambda one: _ORDER.index(one) if one in _ORDER else 0):
+            for rater in dict.fromkeys((*audit.raters, audit.best_rule)):
+                score = audit.score(rater, places[name])
+                rows.append([name, rater, audit.cell(score, rater), score.n, score.agreement.clusters])
+        yield table(
+            id,
+            title,
+            words(key),
+            words("rater"),
+            _agreement(),
+            counts("n", (), "choices"),
+            counts("clusters", (), "conversations"),
+            rows=rows,
+            caption=notes.get(id, ""),
+            chart=Chart("intervals", "rater", ("agreement",), title, "share", {"chance": 0.5}, across=key),
+        )
+
+
+def _third(choice: Choice) -> Sequence[str]:
+    return () if choice.third is None else (_THIRDS[choice.third],)
+
+
+_MARGINS = ("3–0", "2–1", "1–2 or 0–3", "fewer questions")
+_ORDER = (*_THIRDS, *GROUPS, *_MARGINS)
+
+
+def _margin(choice: Choice) -> Sequence[str]:
+    """How the other questions about the same replies were answered; of the general question alone."""
+    same, others = choice.beside
+    if choice.question != GENERAL:
+        return ()
+    if others != _OTHERS:
+        return (_MARGINS[3],)
+    return (_MARGINS[_OTHERS - same] if same > 1 else _MARGINS[2],)

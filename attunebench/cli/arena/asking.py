@@ -1,0 +1,247 @@
+"""`attune-bench arena respond` and `arena judge`: models reply to histories, judges compare replies."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from attunebench.cli.arguments import DryRunOption, QuietOption, comma_list, model_names
+from attunebench.cli.asking import MODEL, ProviderArgument, checked, model_settings, run_settings
+from attunebench.cli.emitting import say
+from attunebench.cli.options import flag, options_of, with_options
+from attunebench.cli.run import Means, refuse_beside_batches, say_what_goes_on, show_batch_price
+from attunebench.errors import UsageError
+from attunebench.runner.settings import ModelSettings, RunSettings
+from attunebench.text import counted, printable
+
+if TYPE_CHECKING:
+    from attunebench.batches.ledger import Submission
+    from attunebench.runner import Observer, RunSummary
+    from attunebench.runner.pricing import Estimate
+
+_OF_THE_BENCHMARK = ("judge_scale", "panas_strategy", "shard")
+_HISTORIES = {"limit": "Only N histories, chosen at random.", "order_seed": "Seed of the random order of histories."}
+_REPLIES = options_of(
+    RunSettings,
+    without=(*_OF_THE_BENCHMARK, "judge_price_in", "judge_price_out"),
+    help={
+        **_HISTORIES,
+        "replace": "Request replies again that were made with other settings.",
+        "retry_unanswered": "Request missing replies again.",
+    },
+)
+_VERDICTS = options_of(
+    RunSettings,
+    without=(*_OF_THE_BENCHMARK, "price_in", "price_out"),
+    help={
+        **_HISTORIES,
+        "replace": "Request verdicts again that were made with other settings.",
+        "retry_unanswered": "Request verdicts again that stayed incomplete after all re-prompts.",
+    },
+)
+_REACHED = options_of(
+    ModelSettings,
+    without=("provider",),
+    panel="Judges",
+    help={"base_url": "The judges' server.", "api_key": "Their API key; prefer the environment variable."},
+)
+
+
+_MEANS = options_of(Means, without=("executor", "ray_address", "workers"))
+
+
+@with_options(em=MODEL, values=_REPLIES, means=_MEANS)
+def respond(
+    provider: ProviderArgument,
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            autocompletion=model_names,
+            help="The provider's name for the model; baselines: random, majority (others reply like majority).",
+        ),
+    ],
+    histories: Annotated[
+        Path, typer.Argument(metavar="HISTORIES", help="An arena, or a JSON or JSONL file of histories.")
+    ],
+    output: Annotated[
+        Path | None,
+        flag("The arena that gets the replies.", "-o", "--output", metavar="ARENA", shown="HISTORIES", panel="Output"),
+    ] = None,
+    author: Annotated[str, flag("Name of the replies' author.", metavar="NAME", shown="MODEL", panel="Output")] = "",
+    dry_run: DryRunOption = False,
+    quiet: QuietOption = False,
+    *,
+    em: dict[str, Any],
+    values: dict[str, Any],
+    means: dict[str, Any],
+) -> None:
+    """Have a model reply to every history, as the supporter. Rerun to resume.
+
+    The model gets a neutral task and no rubric. One model has one reply per history.
+    """
+    from attunebench.arena import asking
+
+    with _arena_with(histories, output, dry_run) as folder:
+        settings = run_settings(model_settings(provider, model, **em), {}, output=folder, **values)
+        by = _means(means, settings)
+        if dry_run:
+            _show(asking.estimate_replies(folder, settings, author=author), settings, by, "histories")
+            return
+        _ask(asking.ask_replies, settings, by, quiet, lambda n: counted(n, "reply", "replies"), "pairs", author=author)
+
+
+@with_options(reached=_REACHED, values=_VERDICTS, means=_MEANS)
+def judge(
+    arena: Annotated[Path, typer.Argument(metavar="ARENA", help="Folder of the arena.")],
+    judges: Annotated[
+        list[str] | None,
+        flag(
+            "Judge, such as openrouter:vendor/model; repeat for several. Built in: baseline:longest, shortest, edited, "
+            "random, lexicon.  [required]",
+            "--judge",
+            "-j",
+            metavar="PROVIDER:MODEL",
+            panel="Judges",
+        ),
+    ] = None,
+    orders: Annotated[
+        int, flag("Orders in which a pair is shown: 2 (both), or 1 (at random).", panel="Judges", min=1, max=2)
+    ] = 2,
+    own_family: Annotated[
+        bool, flag("Also judge replies of models of the judge's own vendor.", "--own-family", panel="Judges")
+    ] = False,
+    dry_run: DryRunOption = False,
+    quiet: QuietOption = False,
+    *,
+    reached: dict[str, Any],
+    values: dict[str, Any],
+    means: dict[str, Any],
+) -> None:
+    """Have judges compare the replies of every pair, blind and in both orders. Rerun to resume.
+
+    Each verdict is requested in a fresh context. Replies are shown without markdown and without their authors. A judge
+    skips pairs with replies of its own vendor's models.
+    """
+    from attunebench.arena import asking
+
+    settings = checked(asking.verdict_settings, folder=arena, judges=judges_of(judges, **reached), **values)
+    by, how = _means(means, settings), dict[str, Any](orders=orders, own_family=own_family)
+    if dry_run:
+        _show(asking.estimate_verdicts(arena, settings, **how), settings, by, "pairs")
+        return
+    _ask(asking.ask_verdicts, settings, by, quiet, lambda n: f"verdicts on {counted(n, 'pair')}", "score", **how)
+
+
+def judges_of(named: Sequence[str] | None, base_url: str | None, api_key: str | None) -> list[ModelSettings]:
+    """The judges that are named as PROVIDER:MODEL. Raises UsageError."""
+    found = [name.partition(":") for name in comma_list(named)]
+    if not found:
+        raise UsageError("No judge is named; give at least one with --judge, such as openrouter:vendor/model.")
+    for provider, _, model in found:
+        if not model:
+            raise UsageError(f"--judge: give provider and model, such as openrouter:vendor/model, not {provider!r}.")
+    # A key must not travel to another host than the one that it is for.
+    if (base_url or api_key) and len({provider for provider, _, _ in found}) > 1:
+        raise UsageError("--base-url and --api-key apply to judges of one provider; name its judges alone.")
+    return [model_settings(provider, model, base_url, api_key) for provider, _, model in found]
+
+
+@contextmanager
+def _arena_with(histories: Path, output: Path | None, dry_run: bool) -> Iterator[Path]:
+    """The arena that gets the replies, with the histories in it; for a dry run one that is gone afterwards. Raises
+    UsageError and DataError."""
+    if output is None or output == histories:
+        if histories.is_file():
+            raise UsageError(f"{histories} is a file of histories; name the arena that gets the replies with -o.")
+        yield histories
+        return
+    from attunebench.arena.folder import add_histories, note_step, read_arena
+    from attunebench.arena.histories import read_material
+
+    found = read_arena(histories).histories.values() if histories.is_dir() else read_material(histories).histories
+    if dry_run and not (output / "histories.jsonl").is_file():
+        with TemporaryDirectory() as scratch:
+            add_histories(Path(scratch), found)
+            yield Path(scratch)
+    elif dry_run:
+        yield output
+    else:
+        if add_histories(output, found):
+            note_step(output, {"command": "respond", "from": [histories.name]})
+        yield output
+
+
+def _means(values: dict[str, Any], settings: RunSettings) -> Means:
+    """By what means models are asked: live or by batches. Raises UsageError."""
+    by = checked(Means, **values)
+    by.check(settings, alone=True)
+    return by
+
+
+def _show(estimate: Estimate, settings: RunSettings, by: Means, jobs: str) -> None:
+    from attunebench.cli.running import show_estimate
+    from attunebench.runner.pricing import known_prices
+
+    known = known_prices(settings)
+    show_estimate(estimate, settings, known, jobs=jobs)
+    show_batch_price(by, estimate, settings, known)
+
+
+def _ask(
+    ask: Callable[..., RunSummary],
+    settings: RunSettings,
+    by: Means,
+    quiet: bool,
+    made: Callable[[int], str],
+    following: str,
+    **how: Any,
+) -> None:
+    """Ask, show the progress, and say how it ended and which command follows. Raises typer.Exit for a status."""
+    from attunebench.cli.progress import shown
+    from attunebench.cli.running import run_again, say_how_it_ended, status_of
+
+    # Who has cancelled does not want to do so for ever.
+    again = run_again([word for word in sys.argv if word != "--cancel"])
+    under_way: list[Submission] = []
+    if by.batch:
+        summary, under_way = _ask_by_batches(ask, settings, by, again, quiet, **how)
+    else:
+        refuse_beside_batches(settings)
+        with shown(settings, quiet=quiet) as observer:
+            summary = ask(settings.output, settings, observer=observer, interruptible=True, **how)
+    say_how_it_ended(summary, settings, "" if under_way else again, made=made(summary.written))
+    if under_way:
+        say_what_goes_on(under_way, again)
+    if status := status_of(summary):
+        raise typer.Exit(status)
+    if not quiet:
+        say(f"Next: attune-bench arena {following} {shlex.quote(printable(str(settings.output)))}")
+
+
+def _ask_by_batches(
+    ask: Callable[..., RunSummary], settings: RunSettings, by: Means, again: str, quiet: bool, **how: Any
+) -> tuple[RunSummary, list[Submission]]:
+    """Ask by the provider's batch service: how it ended, and what continues there."""
+    from attunebench.batches.executor import BatchExecutor
+    from attunebench.batches.requests import Origin
+    from attunebench.cli.progress.batches import batches_shown
+
+    opened = list[BatchExecutor]()
+
+    def open_service(settings: RunSettings, observer: Observer) -> BatchExecutor:
+        options = {"interval": by.poll_interval, "discount": by.batch_discount, "cancel": by.cancel}
+        origin = Origin(command=again)
+        opened.append(BatchExecutor(settings, observer, origin=origin, interruptible=True, **options))
+        return opened[-1]
+
+    with batches_shown(settings, discount=by.batch_discount, quiet=quiet) as watcher:
+        summary = ask(settings.output, settings, observer=watcher, by=open_service, **how)
+    return summary, opened[-1].under_way

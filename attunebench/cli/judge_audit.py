@@ -1,0 +1,174 @@
+"""`attune-bench judge-audit`: how often judges prefer the reply that the participant preferred."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from attunebench.cli.arena.asking import judges_of
+from attunebench.cli.arguments import (
+    CodebookOption,
+    DryRunOption,
+    FormatOption,
+    FullOption,
+    GroundTruthOption,
+    QuietOption,
+    ResamplesOption,
+    ResultsOption,
+    SkipInvalidOption,
+    ran_folders,
+)
+from attunebench.cli.asking import checked
+from attunebench.cli.emitting import emit_analyses, say, working
+from attunebench.cli.options import flag, options_of, with_options
+from attunebench.runner.settings import ModelSettings, RunSettings
+from attunebench.text import counted
+
+if TYPE_CHECKING:
+    from attunebench.codebook import Codebook
+    from attunebench.conversations.schema import Conversation
+
+_REACHED = options_of(
+    ModelSettings,
+    without=("provider",),
+    panel="Judges",
+    help={"base_url": "The judges' server.", "api_key": "Their API key; prefer the environment variable."},
+)
+_VALUES = options_of(
+    RunSettings,
+    without=("price_in", "price_out", "panas_strategy", "shard"),
+    help={
+        "limit": "Only the first N conversations: a fair sample. The pairwise task takes 6 calls a turn, rating 3.",
+        "replace": "Request verdicts again that were made with other settings.",
+        "retry_unanswered": "Request verdicts again that stayed incomplete after all re-prompts.",
+    },
+)
+
+
+@with_options(reached=_REACHED, values=_VALUES)
+def judge_audit(
+    results: ResultsOption = Path("results"),
+    conversations: GroundTruthOption = None,
+    judges: Annotated[
+        list[str] | None,
+        flag(
+            "Judge, such as openrouter:vendor/model; repeat for several.  [required]",
+            "--judge",
+            "-j",
+            metavar="PROVIDER:MODEL",
+            panel="Judges",
+        ),
+    ] = None,
+    task: Annotated[
+        Literal["pairwise", "rating"],
+        flag(
+            "pairwise: compare two replies, as in an arena. rating: rate each reply by the prompt that rates drafts; "
+            "this is what validates draft scores.",
+            panel="What is asked",
+        ),
+    ] = "pairwise",
+    questions: Annotated[
+        Literal["general", "all"],
+        flag(
+            "Which choices of the participant count: by the general question, or by every question about two replies.",
+            panel="What is asked",
+        ),
+    ] = "general",
+    report_only: Annotated[bool, flag("Call no model; report on the existing verdicts.", "--report-only")] = False,
+    codebook: CodebookOption = None,
+    skip_invalid: SkipInvalidOption = False,
+    dry_run: DryRunOption = False,
+    quiet: QuietOption = False,
+    output: Annotated[
+        Path | None,
+        flag(
+            "Folder of the audits.", "-o", "--output", metavar="DIR", shown="judge-audit beside RESULTS", panel="Output"
+        ),
+    ] = None,
+    format: FormatOption = "terminal",
+    full: FullOption = False,
+    resamples: ResamplesOption = 2000,
+    *,
+    reached: dict[str, Any],
+    values: dict[str, Any],
+) -> None:
+    """Test judges against the participants, who chose between the three replies of every turn.
+
+    Judges compare (or rate) the same replies, blind. A judge passes if the lower bound of its agreement with
+    participants lies above the best simple rule (longest, shortest, edited or random reply). `report` finds the audit
+    beside the results and marks the scores of judges that did not pass. Rerun the same command to resume.
+    """
+    from attunebench.analyses.table import Missing
+    from attunebench.arena import auditing
+    from attunebench.arena.sampling import ArenaSettings
+    from attunebench.cli.loading import load
+    from attunebench.errors import DataError
+    from attunebench.reports.audit import audit_folder
+
+    every = questions == "all"
+    where = ran_folders(results, conversations)
+    folder = (output or audit_folder(results)) / task
+    loaded, book = load(where, codebook, skip_invalid=skip_invalid, quiet=quiet)
+    status = 0
+    if not report_only:
+        settings = checked(auditing.audit_settings, results=results, judges=judges_of(judges, **reached), **values)
+        chosen = auditing.sampled(loaded.conversations, settings)
+        if dry_run:
+            _estimate(folder, chosen, settings, book, task, every)
+            return
+        auditing.make_arena(folder, chosen, task, every=every)
+        status = _ask(folder, loaded.conversations, settings, book, task, quiet)
+    try:
+        with working("comparing judges with participants"):
+            how = ArenaSettings(resamples=resamples)
+            analysis = auditing.make_audit(folder, loaded.conversations, task, how, every=every)
+    except Missing as why:
+        if status:
+            raise typer.Exit(status) from None
+        raise DataError(f"No audit in {folder}: {why}") from None
+    emit_analyses([analysis], format, None, full=full)
+    if not quiet:
+        say(f"Written: {folder / 'audit.json'}.")
+    if status or loaded.skipped:
+        raise typer.Exit(status or 1)
+
+
+def _estimate(
+    folder: Path, chosen: list[Conversation], settings: RunSettings, book: Codebook, task: Any, every: bool
+) -> None:
+    """Count what the audit would request, in a copy of its folder that is gone afterwards."""
+    import shutil
+
+    from attunebench.arena import auditing
+    from attunebench.cli.running import show_estimate
+    from attunebench.runner.pricing import known_prices
+
+    with TemporaryDirectory() as scratch:
+        copy = Path(scratch) / task
+        if folder.is_dir():
+            shutil.copytree(folder, copy, ignore=shutil.ignore_patterns(".*"))
+        auditing.make_arena(copy, chosen, task, every=every)
+        estimate = auditing.estimate_audit(copy, chosen, settings, book, task)
+        show_estimate(estimate, settings, known_prices(settings), jobs="pairs" if task == "pairwise" else "turns")
+
+
+def _ask(folder: Path, conversations: Any, settings: RunSettings, book: Codebook, task: Any, quiet: bool) -> int:
+    """Ask, show the progress, and say how it ended: the exit status."""
+    from attunebench.arena import auditing
+    from attunebench.cli.progress import shown
+    from attunebench.cli.running import run_again, say_how_it_ended, status_of
+
+    settings = settings.model_copy(update={"output": folder})
+    with shown(settings, quiet=quiet) as observer:
+        summary = auditing.ask_judges(
+            folder, conversations, settings, book, task, observer=observer, interruptible=True
+        )
+    made = f"verdicts on {counted(summary.written, 'pair')}"
+    if task == "rating":
+        made = f"ratings of the replies of {counted(summary.written, 'turn')}"
+    say_how_it_ended(summary, settings, run_again(sys.argv), made=made)
+    return status_of(summary)

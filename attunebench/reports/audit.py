@@ -1,0 +1,117 @@
+"""What is known of a judge before its numbers are shown: how far it agrees with participants (spec 10.4).
+
+Declares the judges of audit.json, finds the files beside scores, and says in a sentence what each of them means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from attunebench.errors import DataError
+from attunebench.jsonfile import read_json
+from attunebench.judging import JUDGE_SCALES, UNNAMED_SCALE, JudgeScale, judge_label
+from attunebench.text import number
+
+FOLDER, FILE = "judge-audit", "audit.json"
+"""Beside a results folder: `judge-audit/TASK/audit.json`."""
+SCHEMA_VERSION = 1
+MARK = "†"
+"""Beside a number of a judge that did not pass an audit."""
+AUDITS = "judge_audits"
+"""Key of the metadata of scores under which `with_audits` puts what is known of judges."""
+
+AuditTask = Literal["pairwise", "rating"]
+
+
+class JudgeAudit(BaseModel):
+    """One judge in an audit. `agreement` is in [0, 1] with its interval over conversations, of `n` choices; `rule` the
+    simple rule that agrees most ("longest reply"). `scale`: of the ratings, None for the pairwise task. Hashes are of
+    the prompts: of the judge's own, and of the benchmark's."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+    judge: str
+    provider: str = ""
+    task: AuditTask
+    scale: JudgeScale | None = None
+    agreement: float | None
+    low: float | None = None
+    high: float | None = None
+    kappa: float | None = None
+    n: int
+    conversations: int
+    rule: str
+    rule_agreement: float
+    passed: bool
+    prompt_sha256: str
+    prompt_set_sha256: str
+    attunebench_version: str
+
+    @property
+    def text(self) -> str:
+        """ "0.58 [0.55, 0.61], longest reply 0.57"."""
+        ends = f" [{number(self.low, 2)}, {number(self.high, 2)}]" if self.low is not None else ""
+        return f"{number(self.agreement, 2)}{ends}, {self.rule} {number(self.rule_agreement, 2)}"
+
+
+def read_audit(path: Path) -> tuple[JudgeAudit, ...]:
+    """The judges in a file that `judge-audit` wrote. Raises DataError for any other file."""
+    content, _ = read_json(path)
+    try:
+        if content["schema_version"] != SCHEMA_VERSION:
+            raise DataError(f"{path} was written by another version of attune-bench; run `judge-audit` again.")
+        return tuple(map(JudgeAudit.model_validate, content["judges"]))
+    except (ValidationError, KeyError, TypeError):
+        raise DataError(f"{path} is not a file that `attune-bench judge-audit` wrote; rename or remove it.") from None
+
+
+def audit_folder(results: Path) -> Path:
+    """Where the audits of a results folder's judges are."""
+    return results.absolute().parent / FOLDER
+
+
+def with_audits(scores: Mapping[str, Any], file: str) -> Mapping[str, Any]:
+    """The scores with what is known of judges in their metadata: from audits beside the results that were scored, and
+    beside the scores `file`. Raises DataError for an audit that cannot be read."""
+    metadata = scores.get("metadata") or {}
+    named = metadata.get("results")
+    results = [Path(named), Path(file).parent / named] if isinstance(named, str) and named else []
+    own = [audit_folder(Path(file))] if Path(file).is_file() else []
+    folders = dict.fromkeys([*own, *map(audit_folder, results)])
+    paths = {path.resolve(): None for folder in folders for path in sorted(folder.glob(f"*/{FILE}"))}
+    audits = [one for path in paths for one in read_audit(path)]
+    if not audits:
+        return scores
+    entries = [one.model_dump(mode="json") for one in audits]
+    return {**scores, "metadata": {**metadata, AUDITS: [*metadata.get(AUDITS, ()), *entries]}}
+
+
+def audits_in(metadata: Mapping[str, Any]) -> tuple[JudgeAudit, ...]:
+    return tuple(map(JudgeAudit.model_validate, metadata.get(AUDITS) or ()))
+
+
+def standing_of(
+    judges: Sequence[str], audits: Iterable[JudgeAudit], prompts: Iterable[str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """(passed, not passed): judge with its scale ("gpt-x (quality scale)") → why, in the words of a list. `prompts`:
+    the digests of the prompt sets by which the judge was asked."""
+    passed, failed = {}, {}
+    known = list(audits)
+    for judge in judges:
+        own = [one for one in known if judge in (one.judge, *(judge_label(one.judge, s) for s in JUDGE_SCALES))]
+        ratings = [one for one in own if one.task == "rating"]
+        rated = [one for one in ratings if judge == judge_label(one.judge, one.scale or UNNAMED_SCALE)]
+        same = [one for one in rated if {*prompts} <= {one.prompt_set_sha256}]
+        if same and all(one.passed for one in same):
+            passed[judge] = same[-1].text
+        elif same:
+            failed[judge] = next(one for one in same if not one.passed).text
+        elif ratings:
+            failed[judge] = "audited with another prompt" if rated else "audited on another scale"
+        else:
+            failed[judge] = "audited for pairwise comparison alone" if own else "not audited"
+    return passed, failed
