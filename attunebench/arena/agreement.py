@@ -15,7 +15,7 @@ import numpy as np
 from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, column, counts, number_of, table, words
 from attunebench.analyses.verdicts import counted, listed, sentences, with_interval
 from attunebench.arena.ceiling import ceiling, spread_of
-from attunebench.arena.coefficients import Agreeing, Part, Where, bounds
+from attunebench.arena.coefficients import Agreeing, Part, bounds
 from attunebench.arena.folder import Arena
 from attunebench.arena.sampling import JUDGES, ArenaSettings
 from attunebench.arena.table import PEOPLE, VerdictTable
@@ -178,9 +178,7 @@ def _people(one: Agreeing) -> Table:
         column("raters", (), "people per pair", meaning="The median.", digits=0),
         counts("number", (), "ambiguous pairs"),
         column("tied", (), "", "share", "“The same” is the most frequent answer, or no answer is."),
-        column(
-            "ambiguous", (), "", "share", f"The most frequent answer is under {one.settings.ambiguous:.3g} of all."
-        ),
+        column("ambiguous", (), "", "share", f"The most frequent answer is under {one.settings.ambiguous:.3g} of all."),
         column("unanimous", (), "", "share", "All give the same answer."),
         column("two", (), "two people", "share", "Agreement of two people who both name a better reply."),
         column("spread", meaning="Standard deviation of log-odds that gives this agreement.", digits=2),
@@ -197,15 +195,10 @@ def _people(one: Agreeing) -> Table:
 
 def _people_row(one: Agreeing, part: Part) -> list[Any]:
     pairs, most = part.voices.majority(part.rows)
-    where: Where = (("rater", PEOPLE), *part.where)
     ambiguous = most.share < one.settings.ambiguous
     tied, unclear, unanimous = (
-        one.share(pairs, rows.astype(np.float64), (*where, *behind))
-        for rows, behind in (
-            (most.winner == 0, (("pairs", "tied"),)),
-            (ambiguous, (("pairs", "ambiguous"),)),
-            (most.share >= 1, ()),
-        )
+        one.share(pairs, rows.astype(np.float64), (("rater", PEOPLE), *part.where, ("pairs", name)))
+        for name, rows in {"tied": most.winner == 0, "ambiguous": ambiguous, "unanimous": most.share >= 1}.items()
     )
     two, votes = one.two_people(part), part.voices.votes(part.rows)
     spread, single = spread_of(two.value), {1: 1.0}

@@ -146,9 +146,7 @@ class ReplyWork(ArenaWork):
 
 
 class VerdictWork(ArenaWork):
-    """The verdicts of `settings.judges`. Pairs without the replies of both authors are left out and counted.
-
-    Raises UsageError without a judge, DataError without a pair."""
+    """The verdicts of `settings.judges`. Raises UsageError without a judge, DataError without a pair."""
 
     kind, part, templates = Verdict, "verdicts", VERDICT_TEMPLATES
 
@@ -160,15 +158,14 @@ class VerdictWork(ArenaWork):
         if not pairs:
             raise DataError(f"There are no pairs in {folder}; `attune-bench arena pairs {folder}` makes them.")
         self._orders, self._own_family = orders, own_family
-        here = [pair for pair in pairs if pair.history in self.histories]
-        self._pairs = {pair.id: pair for pair in here if all(each in replies for each in _replies_of(pair))}
+        self._pairs = {pair.id: pair for pair in pairs if pair.history in self.histories}
         shown = {each for pair in self._pairs.values() for each in _replies_of(pair)}
         self._texts = {each: normalised(replies[each].text, (each[1],)) for each in shown}
         self._families = {
             name: None if judge.provider == "baseline" else family_of(judge.provider, judge.model)
             for name, judge in self.models.items()
         }
-        self.notes = [*self._notes(len(here))]
+        self.notes = [*self._notes()]
 
     def keys(self) -> Iterator[Key]:
         of = defaultdict[str, list[str]](list)
@@ -233,10 +230,8 @@ class VerdictWork(ArenaWork):
             family == (self.arena.replies[e].family or "").casefold() for e in _replies_of(pair)
         )
 
-    def _notes(self, pairs: int) -> Iterator[str]:
+    def _notes(self) -> Iterator[str]:
         """What is left out, what is unknown, and what judges see changed, each in a sentence."""
-        if lacking := pairs - len(self._pairs):
-            yield f"{counted(lacking, 'pair')} without both replies: left out."
         if changed := sum(bool(changes) for _, changes in self._texts.values()):
             yield f"{changed:,} of {len(self._texts):,} replies are shown without markdown, extra white space or names."
         own = {name: sum(self._is_own(name, pair) for pair in self._pairs.values()) for name in self.models}

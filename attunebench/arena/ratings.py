@@ -51,7 +51,7 @@ _TIES = {
 
 def ratings(_arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> Analysis:
     """Ratings overall, by rater, by slice and by dimension, who beats whom, and what standing first is worth."""
-    settings = _with_anchor(verdicts, settings)
+    settings = with_anchor(verdicts, settings)
     groups = rater_groups(verdicts.with_people_as_one(), settings)
     if not groups:
         raise Missing("No verdict in this arena has an answer.")
@@ -80,7 +80,7 @@ def ratings(_arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> A
     )
 
 
-def _with_anchor(verdicts: VerdictTable, settings: ArenaSettings) -> ArenaSettings:
+def with_anchor(verdicts: VerdictTable, settings: ArenaSettings) -> ArenaSettings:
     """The settings with the name that the anchor has where people are one author."""
     human = [name for name, kind in zip(verdicts.authors, verdicts.kinds, strict=True) if kind == "human"]
     if human and settings.anchor in (PEOPLE, *human):

@@ -18,7 +18,6 @@ from attunebench.arena.folder import Arena
 from attunebench.arena.objects import DIMENSIONS
 from attunebench.arena.sampling import ArenaSettings
 from attunebench.arena.table import table_of
-from attunebench.arena.voices import majority_of
 
 QUICK = ArenaSettings(resamples=100)
 LEVEL = dict.fromkeys("abcd", 0.0)
@@ -307,15 +306,3 @@ def test_the_charts_have_chance_and_the_ceiling_as_lines():
         if table.id in ("majority", "slices"):
             assert 0.5 in table.chart.lines.values()
             assert 2 == len(table.chart.lines)
-
-
-def test_a_majority_is_the_most_frequent_answer():
-    arena = study()
-    people = table_of(arena).merged().of_people().answered()
-    most, said = majority_of(people), choices(arena)
-    for place, pair in enumerate(arena.pairs):
-        signs = [of[pair] for name, of in said.items() if name.startswith("rater") and pair in of]
-        if signs:
-            assert (most_frequent(signs), len(signs)) == (most.winner[place], most.raters[place])
-        else:
-            assert np.isnan(most.winner[place])

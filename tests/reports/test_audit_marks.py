@@ -11,7 +11,7 @@ import pytest
 from attunebench.errors import DataError
 from attunebench.metrics.draft import JUDGED
 from attunebench.reports import build_report, draw
-from attunebench.reports.audit import MARK, JudgeAudit, read_audit, standing_of, with_audits
+from attunebench.reports.audit import MARK, JudgeAudit, arena_notices, read_audit, standing_of, with_audits
 from attunebench.reports.layout import as_analysis
 
 LABEL = "judge-1 (relative scale)"
@@ -131,3 +131,31 @@ def test_an_audit_that_cannot_be_read_is_refused(tmp_path: Path, text: str) -> N
     (tmp_path / "audit.json").write_text(text)
     with pytest.raises(DataError):
         read_audit(tmp_path / "audit.json")
+
+
+def _arena(tmp_path: Path, **changes: Any) -> Path:
+    folder = tmp_path / "judge-audit" / "pairwise"
+    folder.mkdir(parents=True)
+    entry = _audit(task="pairwise", scale=None, passed=True, **changes)
+    (folder / "audit.json").write_text(json.dumps({"schema_version": 1, "judges": [entry]}))
+    return tmp_path / "arena"
+
+
+def test_an_arena_says_which_of_its_judges_are_validated(tmp_path: Path) -> None:
+    failed, passed = arena_notices(["judge-1", "judge-2"], {}, _arena(tmp_path))
+    assert ("judge-2" in failed, "judge-1" in failed) == (True, False)
+    assert ("judge-2" in passed, "judge-1" in passed) == (False, True)
+
+
+def test_a_judge_of_an_arena_that_was_asked_otherwise_is_not_validated(tmp_path: Path) -> None:
+    arena = _arena(tmp_path)
+    prompts = [{"verdicts": {"judge-1": {"prompt_set_sha256": sha}}} for sha in ("a", "z")]
+    same, other = (arena_notices(["judge-1"], made, arena) for made in prompts)
+    assert same != other
+    assert "another prompt" in other[0]
+
+
+def test_the_arena_of_an_audit_knows_its_own(tmp_path: Path) -> None:
+    _arena(tmp_path)
+    [said] = arena_notices(["judge-1"], {}, tmp_path / "judge-audit" / "pairwise")
+    assert "0.58" in said
