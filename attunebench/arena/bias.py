@@ -26,7 +26,7 @@ from attunebench.analyses.table import (
     table,
     words,
 )
-from attunebench.analyses.verdicts import counted, listed, with_interval
+from attunebench.analyses.verdicts import listed, with_interval
 from attunebench.arena.acts import excludes
 from attunebench.arena.cells import difference_cells, share_cells, without_empty_columns
 from attunebench.arena.folder import Arena
@@ -49,6 +49,17 @@ _FAMILY = (
 )
 _ROLES: Mapping[str, Role] = {PEOPLE: "person"}
 _EVEN = 0.5
+_TRAITS = (
+    (("order", "first"), _EVEN, "first replies", "second replies", "first or second replies"),
+    (("slopes", "length"), 0.0, "longer replies", "shorter replies", "longer or shorter replies"),
+    (("slopes", "markdown"), 0.0, "replies with markdown or lists", "replies without markdown or lists",
+     "replies with or without markdown or lists"),
+    (("slopes", "family"), 0.0, "replies of their own family", "replies of other families",
+     "replies of their own or other families"),
+    (("warmth", "ambiguous"), _EVEN, "replies with more generic warmth (ambiguous pairs)",
+     "replies with less generic warmth (ambiguous pairs)", "more or less generic warmth on ambiguous pairs"),
+)  # fmt: skip
+"""Columns that say what sways a judge: where, what no effect is, and what is preferred above it, below it, either."""
 Mask = NDArray[np.bool_]
 
 
@@ -68,15 +79,9 @@ def bias(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis
 
 
 def _shows(tables: Sequence[Table]) -> Iterator[str]:
-    """Who prefers what, one sentence for each thing that was measured on some judge."""
+    """Who prefers what, a sentence or two for each trait that was measured on some judge."""
     columns = {(made.id, one.id): (made, at) for made in tables for at, one in enumerate(made.columns)}
-    for key, even, more, less in (
-        (("order", "first"), _EVEN, "first replies", "second replies"),
-        (("slopes", "length"), 0.0, "longer replies", "shorter replies"),
-        (("slopes", "markdown"), 0.0, "replies with markdown or lists", "replies without them"),
-        (("slopes", "family"), 0.0, "replies of their own family", "replies of other families"),
-        (("warmth", "ambiguous"), _EVEN, "warmer replies on ambiguous pairs", "less warm replies on ambiguous pairs"),
-    ):
+    for key, even, more, less, either in _TRAITS:
         if key not in columns:
             continue
         made, at = columns[key]
@@ -84,7 +89,7 @@ def _shows(tables: Sequence[Table]) -> Iterator[str]:
         usable = {name: cell for name, cell in cells.items() if cell.low is not None and not cell.small}
         swayed = {name: cell for name, cell in usable.items() if excludes(cell, even)}
         if usable and not swayed:
-            yield f"None of {counted(len(usable), 'judge')} significantly prefers {more} or {less}."
+            yield f"{listed(usable, most=3)} {'do' if len(usable) > 1 else 'does'} not significantly prefer {either}."
         for what, sign in ((more, 1), (less, -1)):
             named = [
                 f"{name} ({with_interval(cell, 2, sign=not even)}, n = {cell.n})"
@@ -296,8 +301,8 @@ class Swaying:
         separated = [f"{name} ({listed(fit.separated)})" for name, fit in self.fits.items() if fit.separated]
         if separated:
             yield (
-                f"Verdicts follow a trait without exception: {listed(separated)}. Such a slope has no finite value; "
-                "the value shown is bounded by a penalty and has no interval."
+                f"The verdicts do not bound these slopes: {listed(separated)}. They follow the trait without exception "
+                "or say nothing about it; the value shown is bounded by a penalty and has no interval."
             )
 
 
