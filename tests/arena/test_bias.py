@@ -59,6 +59,7 @@ def test_people_have_no_bias_where_the_judge_has_one(swayed):
     people = analysed(swayed)["slopes"]["people"]
     assert [] == [id for id, cell in people.items() if cell.low is not None and excludes(cell)]
     assert people["family"].value is None
+    assert {"slot", "length", "markdown", "family"} < set(people)
 
 
 def test_length_is_not_taken_for_the_strength_of_authors_who_write_long_replies():
@@ -152,14 +153,14 @@ def test_without_people_other_judges_say_how_good_a_family_is(swayed):
 
 
 def test_the_family_is_undefined_without_another_rater(swayed):
-    assert analysed(judge_only(swayed))["slopes"][JUDGE]["family"].value is None
+    assert "family" not in analysed(judge_only(swayed))["slopes"][JUDGE]
 
 
 def test_the_family_of_a_judge_is_what_the_arena_says(swayed):
     renamed = [one.model_copy(update={"rater": "j"}) if one.rater == JUDGE else one for one in swayed.verdicts]
     unknown = replace(swayed, verdicts=renamed)
     noted = replace(unknown, made={"verdicts": {"j": {"provider": "x", "family": "lab0"}}})
-    assert analysed(unknown)["slopes"]["j"]["family"].value is None
+    assert "family" not in analysed(unknown)["slopes"]["j"]
     assert analysed(noted)["slopes"]["j"]["family"] == replace(
         analysed(swayed)["slopes"][JUDGE]["family"], drill=analysed(noted)["slopes"]["j"]["family"].drill
     )
@@ -200,7 +201,7 @@ def test_stock_warmth_is_told_on_ambiguous_pairs(warm):
 
 def test_pairs_seen_by_one_person_are_not_called_ambiguous(warm):
     one = replace(warm, verdicts=[one for one in warm.verdicts if one.rater in ("rater0", "judge0")])
-    assert {0} == {row["ambiguous"].n for row in analysed(one)["warmth"].values()}
+    assert "warmth" not in analysed(one)
 
 
 def test_without_people_no_pair_is_ambiguous(warm):
@@ -241,7 +242,7 @@ def test_an_arena_without_an_answer_has_no_bias(fair):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("planted", [{}, PLANTED])
+@pytest.mark.parametrize("planted", [{"pair_noise": 2.0}, PLANTED])
 def test_intervals_cover_what_was_planted(planted):
     """60 studies: 95 % intervals hold in 88 % of them or more, all four slopes together in 92 %."""
     truth = {"slot": "first", "length": "length", "markdown": "markdown", "family": "family"}

@@ -71,7 +71,7 @@ class Line(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Rows over one axis. `outside`: references that lie too far off; `shade`: from where to where there is a ground."""
+    """Rows over one axis. `outside`: references that lie too far off; `shade`: the ends of a ground."""
 
     title: str
     look: str
