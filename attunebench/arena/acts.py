@@ -302,18 +302,10 @@ def _cited_text(tables: Sequence[Table]) -> str:
     for side in (PEOPLE, JUDGES):
         if side in ids:
             row = max(made.rows, key=lambda row: number_of(row[ids.index(side)]) or 0.0)
-<<<<<<< HEAD
-            if not number_of(row[ids.index(side)]):
-                parts.append(f"{side} cite no act")
-                continue
-            parts.append(f"{side} cite {row[0].value} most often ({with_interval(row[ids.index(side)])})")
-    text = listed(parts) + "."
-=======
             cell = row[ids.index(side)]
             often = f"cite {row[0].value} most often ({with_interval(cell)}, n = {cell.n})"
             parts.append(f"{side} {often if cell.value else 'cite none of the acts'}")
     text = f"{listed(parts)}."
->>>>>>> b
     return f"{text[0].upper()}{text[1:]} {_differences(made, 0, made.rows, 'People', 'judges', 'cite')}".strip()
 
 
