@@ -237,10 +237,10 @@ class VerdictWork(ArenaWork):
             yield f"{name} does not judge {counted(own[name], 'pair')} with a reply of its own family (--own-family)."
         judges = [name for name, judge in self.models.items() if judge.provider != "baseline"]
         if unknown := [name for name in judges if self._families[name] is None]:
-            yield f"Family unknown, so no pair is left out: {listed(unknown)}."
+            yield f"The family of these judges is unknown, so they judge every pair: {listed(unknown)}."
         authors = {each[1] for each in self._texts if self.arena.replies[each].family is None}
         if authors and judges:
-            yield f"Family unknown, so every judge compares their replies: {listed(sorted(authors), most=4)}."
+            yield f"The family of these authors is unknown, so no judge skips them: {listed(sorted(authors), most=4)}."
 
 
 def is_quoted(quote: str, history: History) -> bool:
