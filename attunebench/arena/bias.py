@@ -27,8 +27,7 @@ from attunebench.analyses.table import (
     words,
 )
 from attunebench.analyses.verdicts import listed, with_interval
-from attunebench.arena.acts import excludes
-from attunebench.arena.cells import difference_cells, share_cells, without_empty_columns
+from attunebench.arena.cells import difference_cells, excludes, share_cells, without_empty_columns
 from attunebench.arena.folder import Arena
 from attunebench.arena.objects import Verdict, family_of
 from attunebench.arena.sampling import ArenaSettings, Draws, intervals_text
@@ -298,6 +297,13 @@ class Swaying:
         """What is not known, and what has no finite value."""
         if missing := int(np.isnan(self.traits.length).sum()):
             yield f"{missing:,} verdicts are on replies that are not in the arena; they are left out of slopes."
+        for name, rows in self.raters.items():
+            if rows.sum() < 2 or len(np.unique(self.table.slot[rows])) > 1:
+                continue
+            yield (
+                f"Every verdict by {name} says that the same side was shown first. Where orders were not recorded, the "
+                "effect of the slot is that of standing left in the file."
+            )
         separated = [f"{name} ({listed(fit.separated)})" for name, fit in self.fits.items() if fit.separated]
         if separated:
             yield (
