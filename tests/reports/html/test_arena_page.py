@@ -77,7 +77,11 @@ def test_rationales_are_in_the_order_of_the_verdicts(arena: Arena, page: str) ->
     for pair, rater, order in zip(packed["p"], packed["r"], packed["o"], strict=True):
         said, *_ = next(reasons[of_pair["h"][pair]])
         verdict = numbered[int(said)]
-        assert (verdict.pair, verdict.rater, verdict.order[0]) == (of_pair["id"][pair], about["raters"][rater][0], order)
+        assert (verdict.pair, verdict.rater, verdict.order[0]) == (
+            of_pair["id"][pair],
+            about["raters"][rater][0],
+            order,
+        )
 
 
 def test_checks_of_attention_are_not_behind_numbers(arena: Arena) -> None:
