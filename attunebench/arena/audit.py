@@ -287,6 +287,7 @@ def _splits(audit: Audit) -> Iterator[Table]:
         ("thirds", "By third of the conversation", "third", _third),
         ("diagnoses", "By self-reported diagnosis", "diagnosis", lambda one: groups[one.conversation]),
         ("margins", "By margin of the participant's choices", "margin", _margin),
+        ("pairs", "By the two replies", "replies", lambda one: [one.pair.rpartition("/")[2]]),
         ("questions", "By question", "question", lambda one: [one.question]),
     )  # fmt: skip
     notes = {

@@ -285,6 +285,8 @@ def _slices(groups: Rated) -> Table:
             columns = (duels.names, *shares, _difference(duels, parts[REGULAR], parts[ADVERSARIAL], by))
             rows += [(group.name, *row) for row in zip(*columns, strict=True)]
     share = "Share of the decided pairs that people win."
+    # Lines of several raters would cross: those of the first are drawn.
+    first = sum(row[0] == rows[0][0] for row in rows)
     return table(
         "slices",
         "People against models in regular and adversarial histories",
@@ -296,7 +298,9 @@ def _slices(groups: Rated) -> Table:
         rows=rows,
         caption="p of the difference by permuting histories between the slices, corrected (Holm) over the models of a "
         "rater; n counts decided verdicts.",
-        chart=Chart("lines", "model", (REGULAR, ADVERSARIAL), "People against models by slice", "share won", _EVEN),
+        chart=Chart(
+            "lines", "model", (REGULAR, ADVERSARIAL), "People against models by slice", "share won", _EVEN, first
+        ),
     )
 
 

@@ -127,8 +127,8 @@ class Standings:
 
     def overall(self) -> Table:
         """The forest of all authors."""
-        group, rated = self.group, self.rated
-        title = f"Ratings by {group.name}"
+        group, rated, band = self.group, self.rated, self.band()
+        title, human = f"Ratings by {group.name}", tuple(band) if len(band) > 1 else ()
         return table(
             "ratings",
             title,
@@ -139,7 +139,7 @@ class Standings:
             _rating_column("rating", rated.cells(drills_of(rated.authors, ("rater", group.key)))),
             order=best_first(rated.value),
             caption=f"{size_text(group.table)}.",
-            chart=Chart("intervals", "author", ("rating",), title, "Elo points", self.band(), lead=True),
+            chart=Chart("intervals", "author", ("rating",), title, "Elo points", band, lead=True, shade=human),
         )
 
     def of_persons(self) -> Table:
@@ -242,6 +242,8 @@ def _by_part(
             rows += [[group.name, authors[at], *(of[at] for of in columns)] for at in best_first(fits[0].value)]
     ids, title = tuple(f"{what}_{name}" for _, name in parts), f"Ratings by {what}"
     kind: ChartKind = "lines" if what == "slice" else "heatmap"
+    # Lines of several raters would cross: those of the first are drawn.
+    first = sum(row[0] == rows[0][0] for row in rows) if kind == "lines" else None
     return table(
         f"{what}s",
         title,
@@ -250,7 +252,7 @@ def _by_part(
         *(_rating_column(id, (), name.replace("_", " ")) for id, (_, name) in zip(ids, parts, strict=True)),
         rows=rows,
         caption=f"Each {what} is a fit of its own; n counts verdicts.{note}",
-        chart=Chart(kind, "author", ids, title, "Elo points", {} if kind == "lines" else {"1000": 1000.0}),
+        chart=Chart(kind, "author", ids, title, "Elo points", {} if first else {"1000": 1000.0}, first),
     )
 
 
