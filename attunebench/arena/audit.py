@@ -32,7 +32,7 @@ from attunebench.backends.baselines import preference_of
 from attunebench.conversations.groups import GROUPS, diagnosis_groups
 from attunebench.conversations.schema import Conversation, Turn
 from attunebench.protocol.arena import Shown
-from attunebench.reports.audit import AuditTask
+from attunebench.scores.audits import AuditTask
 from attunebench.statistics.agreement import Agreement, cohen_kappa, percent_agreement
 from attunebench.statistics.bootstrap import Floats, Labels, Resampling, resample_weights
 from attunebench.text import counted, number
