@@ -17,6 +17,7 @@ from attunebench.published import rules_of
 from attunebench.scorer import score_folders
 from attunebench.scorer.folders import FolderOptions
 from attunebench.scores import read_scores
+from attunebench.scores.audits import with_audits
 from attunebench.scores.checks import group_key, require_shape
 from attunebench.scores.files import require_version
 from attunebench.scores.table import ScoreTable
@@ -119,6 +120,7 @@ def analyze(
     scores: ScoresLike,
     *names: str,
     other_labels: Sequence[OneScores] = (),
+    arena: str | Path | None = None,
     progress: Callable[[Sequence[str]], Iterable[str]] | None = None,
     **options: Unpack[AnalysisOptions],
 ) -> AnalysisResult:
@@ -127,8 +129,9 @@ def analyze(
     `.verdict` states what the numbers show, `.tables` and `.to_df(table)` contain the numbers, and
     `result["perspective-gap"]` selects one of several. `.save(path)` chooses the format by the file extension. An
     analysis that the scores do not support gives the reason in `missing`. `other_labels`: the same results scored on
-    other labels, for "label-sets". `progress` wraps the iteration over names, like `tqdm`. docs/analyses.md lists the
-    analyses. Raises UsageError for an unknown name, metric or mode, DataError for scores that cannot be analysed.
+    other labels, for "label-sets". `arena`: a file that `arena score` wrote, for "independence". `progress` wraps the
+    iteration over names, like `tqdm`. docs/analyses.md lists the analyses. Raises UsageError for an unknown name,
+    metric or mode, DataError for scores that cannot be analysed.
     """
     from attunebench.analyses import ANALYSES, Subject, analyse, entry
     from attunebench.views import AnalysisResult
@@ -144,6 +147,10 @@ def analyze(
     if settings.mode is not None:
         study.of_mode(settings.mode)
     subject = Subject(study, settings, tuple(others))
+    if arena is not None:
+        from attunebench.arena.beside import arena_ratings
+
+        subject = replace(subject, arena=arena_ratings(Path(arena)))
     made = tuple(analyse(name, subject) for name in (chosen if progress is None else progress(chosen)))
     rules = " and ".join(one.rules for one in (study, *others)) if chosen == ("rules",) else study.rules
     return AnalysisResult(made, rules, study, brief=not names)
@@ -239,17 +246,16 @@ def _parts(scores: ScoresLike) -> tuple[list[Mapping[str, Any]], list[str]]:
         names = ["The scores"]
     for part, name in zip(parts, names, strict=True):
         require_version(part, name)
-    return parts, names
+    return [with_audits(part, name) for part, name in zip(parts, names, strict=True)], names
 
 
 def _whole(scores: ScoresLike) -> tuple[Mapping[str, Any], str]:
     """The content of all scores files as one, and a name for it. Of a table the groups that it has; UsageError for one
     of some of their conversations, whose means no file holds."""
-    from attunebench.reports.audit import with_audits
     from attunebench.reports.merging import merged_scores
 
     parts, files = _parts(scores)
-    content = merged_scores([with_audits(part, file) for part, file in zip(parts, files, strict=True)], files)
+    content = merged_scores(parts, files)
     if isinstance(scores, ScoreTable):
         groups, ids = {group.key for group in scores.groups}, {*scores.ids}
         entries = {

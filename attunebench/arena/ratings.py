@@ -52,7 +52,7 @@ _TIES = {
 
 def ratings(_arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> Analysis:
     """Ratings overall, by rater, by slice and by dimension, who beats whom, and what standing first is worth."""
-    settings = _with_anchor(verdicts, settings)
+    settings = with_anchor(verdicts, settings)
     groups = rater_groups(verdicts.with_people_as_one(), settings)
     if not groups:
         raise Missing("No verdict in this arena has an answer.")
@@ -75,13 +75,13 @@ def ratings(_arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> A
         tables=tuple(one for one in tables if one.rows),
         warnings=tuple(text for group in groups for text in rated[group.key].warnings(f"Rated by {group.name}")),
         notes=(
-            f"{_TIES[settings.ties]}. {anchor + ' is the anchor' if anchor else 'The mean of all authors'} is 1000.",
+            f"{_TIES[settings.ties]}. {anchor + ', the anchor,' if anchor else 'The mean of all authors'} is 1000.",
             intervals_text(groups[0].table, settings),
         ),
     )
 
 
-def _with_anchor(verdicts: VerdictTable, settings: ArenaSettings) -> ArenaSettings:
+def with_anchor(verdicts: VerdictTable, settings: ArenaSettings) -> ArenaSettings:
     """The settings with the name that the anchor has where people are one author."""
     human = [name for name, kind in zip(verdicts.authors, verdicts.kinds, strict=True) if kind == "human"]
     if human and settings.anchor in (PEOPLE, ALL_PEOPLE, *human):
@@ -128,8 +128,8 @@ class Standings:
 
     def overall(self) -> Table:
         """The forest of all authors."""
-        group, rated = self.group, self.rated
-        title = f"Ratings by {group.name}"
+        group, rated, band = self.group, self.rated, self.band()
+        title, human = f"Ratings by {group.name}", tuple(band) if len(band) > 1 else ()
         return table(
             "ratings",
             title,
@@ -141,7 +141,16 @@ class Standings:
             order=best_first(rated.value),
             caption=f"{size_text(group.table)}.",
             chart=Chart(
-                "intervals", "author", ("rating",), title, "Elo points", self.band(), roles=_roles(group), lead=True
+                "intervals",
+                "author",
+                ("rating",),
+                title,
+                "Elo points",
+                band,
+                None,
+                _roles(group),
+                lead=True,
+                shade=human,
             ),
         )
 

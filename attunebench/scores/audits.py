@@ -6,6 +6,7 @@ Declares the judges of audit.json, finds the files beside scores, and says in a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from attunebench.errors import DataError
 from attunebench.jsonfile import read_json
-from attunebench.judging import JUDGE_SCALES, UNNAMED_SCALE, JudgeScale, judge_label
+from attunebench.judging import JUDGE_SCALES, JudgeScale, judge_label
 from attunebench.text import number
 
 FOLDER, FILE = "judge-audit", "audit.json"
@@ -77,7 +78,9 @@ def audit_folder(results: Path) -> Path:
 def with_audits(scores: Mapping[str, Any], file: str) -> Mapping[str, Any]:
     """The scores with what is known of judges in their metadata: from audits beside the results that were scored, and
     beside the scores `file`. Raises DataError for an audit that cannot be read."""
-    metadata = scores.get("metadata") or {}
+    metadata = scores.get("metadata", {})
+    if not isinstance(metadata, Mapping):
+        return scores
     named = metadata.get("results")
     results = [Path(named), Path(file).parent / named] if isinstance(named, str) and named else []
     own = [audit_folder(Path(file))] if Path(file).is_file() else []
@@ -86,32 +89,75 @@ def with_audits(scores: Mapping[str, Any], file: str) -> Mapping[str, Any]:
     audits = [one for path in paths for one in read_audit(path)]
     if not audits:
         return scores
-    entries = [one.model_dump(mode="json") for one in audits]
-    return {**scores, "metadata": {**metadata, AUDITS: [*metadata.get(AUDITS, ()), *entries]}}
+    known = dict.fromkeys([*audits_in(metadata), *audits])
+    return {**scores, "metadata": {**metadata, AUDITS: [one.model_dump(mode="json") for one in known]}}
 
 
-def audits_in(metadata: Mapping[str, Any]) -> tuple[JudgeAudit, ...]:
-    return tuple(map(JudgeAudit.model_validate, metadata.get(AUDITS) or ()))
+def audits_in(metadata: Mapping[str, Any]) -> list[JudgeAudit]:
+    """The audits in the metadata of scores; what is none counts as nothing."""
+    entries, audits = metadata.get(AUDITS), list[JudgeAudit]()
+    for entry in entries if isinstance(entries, list) else ():
+        with suppress(ValidationError):
+            audits.append(JudgeAudit.model_validate(entry))
+    return audits
 
 
 def standing_of(
-    judges: Sequence[str], audits: Iterable[JudgeAudit], prompts: Iterable[str]
+    judges: Sequence[str], audits: Iterable[JudgeAudit], prompts: Iterable[str], task: AuditTask = "rating"
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """(passed, not passed): judge with its scale ("gpt-x (quality scale)") → why, in the words of a list. `prompts`:
-    the digests of the prompt sets by which the judge was asked."""
+    """(passed, not passed): judge → why, in the words of a list. Of ratings a judge has its scale in its name ("gpt-x
+    (quality scale)"). `prompts`: the digests of the prompts by which the judge was asked: for ratings of the whole
+    prompt sets of results, else of its own prompt."""
     passed, failed = {}, {}
-    known = list(audits)
+    known, prompts = list(audits), {*prompts}
     for judge in judges:
         own = [one for one in known if judge in (one.judge, *(judge_label(one.judge, s) for s in JUDGE_SCALES))]
-        ratings = [one for one in own if one.task == "rating"]
-        rated = [one for one in ratings if judge == judge_label(one.judge, one.scale or UNNAMED_SCALE)]
-        same = [one for one in rated if {*prompts} <= {one.prompt_set_sha256}]
+        of_task = [one for one in own if one.task == task]
+        alike = [one for one in of_task if not one.scale or judge == judge_label(one.judge, one.scale)]
+        same = [one for one in alike if prompts <= {one.prompt_set_sha256 if task == "rating" else one.prompt_sha256}]
         if same and all(one.passed for one in same):
             passed[judge] = same[-1].text
         elif same:
             failed[judge] = next(one for one in same if not one.passed).text
-        elif ratings:
-            failed[judge] = "audited with another prompt" if rated else "audited on another scale"
+        elif of_task:
+            failed[judge] = "audited with another prompt" if alike else "audited on another scale"
         else:
-            failed[judge] = "audited for pairwise comparison alone" if own else "not audited"
+            failed[judge] = f"audited for the {own[0].task} task alone" if own else "not audited"
     return passed, failed
+
+
+def prompts_of(variants: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The digests of the prompt sets of results with these settings of a scores file."""
+    return {prompt for one in variants if isinstance(prompt := one.get("prompt_set_sha256"), str)}
+
+
+def validation_text(
+    passed: Mapping[str, str], failed: Mapping[str, str], task: AuditTask = "rating", mark: str = ""
+) -> list[str]:
+    """What `standing_of` found, in sentences; a judge that is not named is ""."""
+    lines = []
+    if failed:
+        judges = [f"{judge}: {why}" if judge else "a judge that is not named" for judge, why in failed.items()]
+        lines.append(f"{mark}Not validated against participants: {'; '.join(judges)}.")
+        if any("audited" in why for why in failed.values()):
+            lines[0] += f" `attune-bench judge-audit --task {task}` tests a judge."
+    if passed:
+        judges = [f"{judge}: {why}" for judge, why in passed.items()]
+        lines.append(f"Validated against participants: {'; '.join(judges)}.")
+    return lines
+
+
+def arena_notices(judges: Iterable[str], made: Mapping[str, Any], folder: Path) -> tuple[str, ...]:
+    """Whether the judges of the arena in the folder agree with participants, by the audits beside it. `made`: what its
+    arena.json says. Raises DataError for an audit that cannot be read."""
+    folder = folder.absolute()
+    places = [audit_folder(folder), *([folder.parent] if folder.parent.name == FOLDER else [])]
+    audits = [one for place in places for path in sorted(place.glob(f"*/{FILE}")) for one in read_audit(path)]
+    noted, passed, failed = made.get("verdicts"), dict[str, str](), dict[str, str]()
+    for judge in judges:
+        how = noted.get(judge) if isinstance(noted, Mapping) else None
+        prompt = how.get("prompt_set_sha256") if isinstance(how, Mapping) else None
+        good, bad = standing_of([judge], audits, [prompt] if isinstance(prompt, str) else [], "pairwise")
+        passed |= good
+        failed |= bad
+    return tuple(validation_text(passed, failed, "pairwise"))
