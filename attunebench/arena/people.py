@@ -20,6 +20,7 @@ from attunebench.analyses.table import (
     Table,
     column,
     counts,
+    number_of,
     table,
     words,
 )
@@ -206,10 +207,15 @@ Rated = Sequence[tuple[RaterGroup, Duels]]
 
 def people_win(cell: Cell) -> int:
     """1 where people win significantly more often than models, −1 where they lose, 0 where neither is sure."""
+    return int(np.sign((number_of(cell) or 0.0) - _EVEN["even"])) if _is_sure(cell, _EVEN["even"]) else 0
+
+
+def _is_sure(cell: Cell, null: float) -> bool:
+    """Whether a value differs from the null by both the test, which holds for these raters, and the interval."""
     p = cell.p if cell.p_corrected is None else cell.p_corrected
-    if cell.low is None or cell.high is None or cell.small or p is None or p > _ALPHA:
-        return 0
-    return int(cell.low > 0.5) - int(cell.high < 0.5)
+    if cell.small or p is None or p > _ALPHA or cell.low is None or cell.high is None:
+        return False
+    return not cell.low <= null <= cell.high
 
 
 def _shares_table(
@@ -362,7 +368,7 @@ def _interaction(slices: Table) -> list[str]:
     sentences = []
     for rater, model, _, _, cell in slices.rows:
         if model.value == ALL and cell.value is not None:
-            sure = cell.p is not None and cell.p <= _ALPHA and not cell.small
+            sure = _is_sure(cell, 0.0)
             sentences.append(
                 f"Adversarial minus regular, rated by {rater.value}: {with_interval(cell, sign=True)}, "
                 f"{'' if sure else 'not '}significant."
