@@ -368,9 +368,8 @@ def _interaction(slices: Table) -> list[str]:
     sentences = []
     for rater, model, _, _, cell in slices.rows:
         if model.value == ALL and cell.value is not None:
-            sure = _is_sure(cell, 0.0)
             sentences.append(
-                f"Adversarial minus regular, rated by {rater.value}: {with_interval(cell, sign=True)}, "
-                f"{'' if sure else 'not '}significant."
+                f"Rated by {rater.value}, the share that people win changes by {with_interval(cell, sign=True)} from "
+                f"regular to adversarial histories, which is {'' if _is_sure(cell, 0.0) else 'not '}significant."
             )
     return sentences
