@@ -49,7 +49,7 @@ def run_demo(folder: Path, *, now: datetime | None = None) -> Scores:
 def claim_folder(
     folder: Path, command: str = "demo", replaced: str = "results, scores.json and report.html in this folder"
 ) -> None:
-    """Make the folder of a demonstration, or find that it is one of this command, which says in a note what a repetition
+    """Make the folder of a demonstration, or find that it is one of this command; a note in it says what a repetition
     replaces. UsageError where something else is there."""
     made, note = f"Made by `attune-bench {command}`", folder / _NOTE
     # A kill may have left the note half-written.

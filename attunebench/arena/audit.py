@@ -27,19 +27,20 @@ from attunebench.arena.folder import Arena
 from attunebench.arena.objects import Pair
 from attunebench.arena.replies import CANDIDATES
 from attunebench.arena.sampling import ArenaSettings
-from attunebench.arena.table import table_of
+from attunebench.arena.table import VerdictTable, table_of
 from attunebench.backends.baselines import preference_of
 from attunebench.conversations.groups import GROUPS, diagnosis_groups
 from attunebench.conversations.schema import Conversation, Turn
 from attunebench.protocol.arena import Shown
-from attunebench.reports.audit import AuditTask, rule_words
+from attunebench.scores.audits import AuditTask
 from attunebench.statistics.agreement import Agreement, cohen_kappa, percent_agreement
 from attunebench.statistics.bootstrap import Floats, Labels, Resampling, resample_weights
 from attunebench.text import counted, number
 
 GENERAL = "general"
-RULES = ("longest", "shortest", "edited")
-RANDOM, MAJORITY = "random", "majority of judges"
+RULES = {f"{rule} reply": rule for rule in ("longest", "shortest", "edited")}
+"""Simple rule as it is called → built-in judge."""
+RANDOM, MAJORITY = "random reply", "majority of judges"
 PUBLISHED = {"best model (published)": 0.646, "best annotator (published)": 0.722}
 """Agreement with participants in the AttuneBench study: over all questions, of a model and of an annotator."""
 _THIRDS = ("first third", "middle third", "last third")
@@ -121,29 +122,23 @@ class Audit:
         self, conversations: Sequence[Conversation], arena: Arena, settings: ArenaSettings, *, every: bool = False
     ) -> None:
         self.conversations, self.settings = conversations, settings
-        verdicts = table_of(arena).of_judges().merged()
-        asked = {verdicts.pairs[pair] for pair in verdicts.pair}
+        given = table_of(arena).of_judges()
+        asked = {given.pairs[pair] for pair in given.pair}
         self.choices = [
             one for one in choices_of(conversations) if one.pair in asked and (every or one.question == GENERAL)
         ]
         if not self.choices:
             raise Missing("No judge has given a verdict on replies between which a participant chose.")
-        self.judges = tuple(verdicts.raters[rater] for rater in dict.fromkeys(verdicts.rater.tolist()))
-        self.unanswered = dict.fromkeys(self.judges, 0)
+        self.judges = tuple(given.raters[rater] for rater in dict.fromkeys(given.rater.tolist()))
+        self.unanswered: dict[str, int] = {}
         self.flipped: dict[str, float] = {}
-        self.says: dict[str, Floats] = {}
-        for rater in self.judges:
-            own = verdicts.where(verdicts.rater == verdicts.raters.index(rater))
-            winner = {own.pairs[pair]: one for pair, one in zip(own.pair, own.winner, strict=True)}
-            self.says[rater] = np.array([winner.get(one.pair, np.nan) for one in self.choices])
-            self.unanswered[rater] = int(np.isnan(own.preference).sum())
-            self.flipped[rater] = float(own.answered().flipped.mean()) if len(own.answered()) else np.nan
+        self.says = {judge: self._verdicts(given, judge) for judge in self.judges}
         if len(self.judges) > 1:
             self.says[MAJORITY] = _majority([self.says[judge] for judge in self.judges])
         self.raters = tuple(self.says)
         shown = {pair: _shown(arena, arena.pairs[pair]) for pair in asked}
-        for rule in RULES:
-            self.says[rule] = np.sign([preference_of(rule, shown[one.pair]) for one in self.choices]).astype(float)
+        for name, rule in RULES.items():
+            self.says[name] = np.sign([preference_of(rule, shown[one.pair]) for one in self.choices]).astype(float)
         self.says[RANDOM] = np.zeros(len(self.choices))
         self._clusters: Labels = np.unique([one.conversation for one in self.choices], return_inverse=True)[1]
         units = int(self._clusters.max()) + 1
@@ -151,6 +146,17 @@ class Audit:
         self.scores = {rater: self.score(rater) for rater in self.says}
         self.best_rule = max((*RULES, RANDOM), key=lambda rule: self.scores[rule].agreement.value)
         self.to_beat = self.scores[self.best_rule].agreement.value
+
+    def _verdicts(self, given: VerdictTable, judge: str) -> Floats:
+        """What the judge says of each choice; counts the pairs without an answer, and those with two winners."""
+        each = given.where(given.rater == given.raters.index(judge))
+        own = each.merged()
+        answered = own.answered()
+        self.unanswered[judge] = len(own) - len(answered)
+        both_orders = len(each.answered()) > len(answered)
+        self.flipped[judge] = float(answered.flipped.mean()) if both_orders else np.nan
+        winner = {own.pairs[pair]: one for pair, one in zip(own.pair, own.winner, strict=True)}
+        return np.array([winner.get(one.pair, np.nan) for one in self.choices])
 
     def score(self, rater: str, rows: Sequence[int] | None = None) -> Score:
         """Over all choices, or those of these rows."""
@@ -218,7 +224,7 @@ _TASKS: Mapping[AuditTask, str] = {
 
 
 def _finding(audit: Audit, judge: str) -> str:
-    score, rule = audit.scores[judge], f"{rule_words(audit.best_rule)} {number(audit.to_beat, 2)}"
+    score, rule = audit.scores[judge], f"{audit.best_rule} {number(audit.to_beat, 2)}"
     one = score.agreement
     ends = f" [{number(one.low, 2)}, {number(one.high, 2)}]" if not np.isnan(one.low) else ""
     verdict = "passes" if audit.passed(judge) else "does not pass"
@@ -230,41 +236,31 @@ def _judges(audit: Audit, ceiling: float | None) -> Table:
     """Judges, the rules that they have to beat, what is published, and the most that is possible."""
     rows: list[list[Any]] = []
     for rater in (*audit.raters, *RULES, RANDOM):
-        score, judged = audit.scores[rater], rater in audit.raters
-        kappa = score.kappa
-        rows.append(
-            [
-                rater,
-                "judge" if judged else "simple rule",
-                audit.cell(score, rater) if rater != RANDOM else Cell(0.5, n=score.n),
-                cell_of(kappa.value, kappa.low, kappa.high) if rater != RANDOM else Cell(0.0),
-                score.n,
-                score.agreement.clusters,
-                score.ties,
-                audit.flipped.get(rater, np.nan),
-                ("yes" if audit.passed(rater) else "no") if judged else "",
-            ]
-        )
-    beside = {**PUBLISHED, **({"noise-free judge (ceiling)": ceiling} if ceiling is not None else {})}
-    rows += [[name, "reference", value, None, None, None, None, None, ""] for name, value in beside.items()]
+        score, passed = audit.scores[rater], ("yes" if audit.passed(rater) else "no") if rater in audit.raters else ""
+        kappa, flips = score.kappa, audit.flipped.get(rater, np.nan)
+        cells = [audit.cell(score, rater), cell_of(kappa.value, kappa.low, kappa.high)]
+        if rater == RANDOM:
+            cells = [Cell(0.5, n=score.n), Cell(0.0)]
+        rows.append([rater, passed, *cells, score.n, score.agreement.clusters, score.ties, flips])
+    beside = {**PUBLISHED, **({"judge without noise (ceiling)": ceiling} if ceiling is not None else {})}
+    rows += [[name, "", value, *[None] * 5] for name, value in beside.items()]
     lines = {f"best rule ({audit.best_rule})": audit.to_beat, "chance": 0.5}
     lines |= {"ceiling": ceiling} if ceiling is not None else {}
     return table(
         "judges",
         "Agreement with participants",
         words("rater"),
-        words("kind"),
+        words("passes", meaning="Whether the lower bound lies above the best simple rule."),
         _agreement(),
         column("kappa", (), "Cohen κ", meaning="Agreement beyond each side's preference for one kind.", digits=2),
         counts("n", (), "choices"),
         counts("clusters", (), "conversations"),
         column("ties", (), "ties", "share", "Share of ties, each counted as half."),
         column("flips", (), "order flips", "share", "Share of pairs with another winner in the other order."),
-        words("passes", meaning="Whether the lower bound lies above the best simple rule."),
         rows=rows,
-        caption=f"{_how(audit)} {RANDOM} is its expected value. A judge passes if the lower bound of its agreement "
-        f"lies above the best simple rule ({audit.best_rule}, {number(audit.to_beat)}). Published values are over all "
-        "questions of another sample.",
+        caption=f"{_how(audit)} A random reply has its expected value. A judge passes if the lower bound of its "
+        f"agreement lies above the best simple rule ({audit.best_rule}, {number(audit.to_beat)}). Published values are "
+        "over all questions of another sample.",
         chart=Chart("intervals", "rater", ("agreement",), "Agreement with participants", "share", lines),
         apart=len(beside),
     )
@@ -291,6 +287,7 @@ def _splits(audit: Audit) -> Iterator[Table]:
         ("thirds", "By third of the conversation", "third", _third),
         ("diagnoses", "By self-reported diagnosis", "diagnosis", lambda one: groups[one.conversation]),
         ("margins", "By margin of the participant's choices", "margin", _margin),
+        ("pairs", "By the two replies", "replies", lambda one: [one.pair.rpartition("/")[2]]),
         ("questions", "By question", "question", lambda one: [one.question]),
     )  # fmt: skip
     notes = {

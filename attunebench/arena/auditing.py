@@ -13,7 +13,7 @@ from pydantic import Field
 
 from attunebench._version import __version__
 from attunebench.analyses.table import Analysis
-from attunebench.arena.asking import ask_work, ask_verdicts, estimate_verdicts
+from attunebench.arena.asking import ask_verdicts, ask_work, estimate_verdicts
 from attunebench.arena.audit import GENERAL, Audit, audit_analysis, choices_of, pairs_of
 from attunebench.arena.ceiling import ceiling
 from attunebench.arena.folder import (
@@ -35,16 +35,19 @@ from attunebench.arena.work import ArenaWork, Key, Planned
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.files import atomic_write
+from attunebench.judging import UNNAMED_SCALE
 from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.calls import RATINGS, Call, Record
 from attunebench.protocol.plan import plan_conversation, with_draft
 from attunebench.reports.analyses import render
-from attunebench.reports.audit import FILE, SCHEMA_VERSION, AuditTask, JudgeAudit
 from attunebench.results.votes import vote_of
 from attunebench.runner.events import Observer, RunSummary
+from attunebench.runner.fingerprint import settled
 from attunebench.runner.order import stratified_order
 from attunebench.runner.pricing import Estimate, estimate_work
-from attunebench.runner.settings import RunSettings
+from attunebench.runner.rejudge import rejudge_settings
+from attunebench.runner.settings import ModelSettings, RunSettings
+from attunebench.scores.audits import FILE, SCHEMA_VERSION, AuditTask, JudgeAudit
 
 PARTICIPANT = "participant"
 PEOPLE_AGREE = 0.722
@@ -65,10 +68,8 @@ class Rating(Line):
 
 
 def make_arena(folder: Path, conversations: Sequence[Conversation], task: AuditTask, *, every: bool = False) -> None:
-    """The arena of an audit: turns, their replies, the pairs between which the participant chose (in the general
-    question or, with `every`, in any), and these choices as verdicts. What is there stays.
-
-    Raises DataError where the folder has other texts."""
+    """The arena of an audit: turns, their replies, and the pairs between which the participant chose, in the general
+    question or, with `every`, in any. What is there stays. Raises DataError where the folder has other texts."""
     choices = choices_of(conversations)
     wanted = {one.pair for one in choices if every or one.question == GENERAL}
     pairs = {id: pair for talk in conversations for turn in talk.turns for id, pair in pairs_of(talk, turn).items()}
@@ -78,14 +79,14 @@ def make_arena(folder: Path, conversations: Sequence[Conversation], task: AuditT
     add_replies(folder, "candidates", (one for one in candidates_of(conversations) if one.history in turns))
     add_pairs(folder, chosen)
     note_step(folder, {"command": "judge-audit", "task": task})
-    general = {one.pair: one.chosen for one in choices if one.question == GENERAL}
-    there = read_arena(folder).pairs
-    own = (
-        Verdict(pair=pair, rater=PARTICIPANT, rater_kind="human", preference=chosen)
-        for pair, chosen in general.items()
-        if pair in there
-    )
-    write_lines(lines_file(folder, "verdicts", PARTICIPANT), own)
+
+
+def audit_settings(results: Path, judges: Sequence[ModelSettings], **values: Any) -> RunSettings:
+    """The settings of an audit. The scale of ratings is that of the votes in `results`, unless `values` name one.
+
+    Raises as `rejudge_settings`."""
+    settings = settled(rejudge_settings(results, judges, **values), lambda _: None, within=True)
+    return settings.model_copy(update={"judge_scale": settings.scale})
 
 
 def sampled(conversations: Sequence[Conversation], settings: RunSettings) -> list[Conversation]:
@@ -105,31 +106,35 @@ def ask_judges(
 ) -> RunSummary:
     """Ask the judges of `settings` what the arena in the folder lacks. Raises as `ask_verdicts` does."""
     how: dict[str, Any] = {"observer": observer, "interruptible": interruptible}
-    whole = settings.model_copy(update={"limit": None})
     if task == "pairwise":
-        return ask_verdicts(folder, whole, own_family=True, **how)
-    return ask_work(RatingWork(folder, whole, conversations, codebook), **how)
+        return ask_verdicts(folder, _of_verdicts(settings), own_family=True, **how)
+    return ask_work(RatingWork(folder, settings, conversations, codebook), **how)
+
+
+def _of_verdicts(settings: RunSettings) -> RunSettings:
+    """Those of `verdict_settings`: a comparison has no scale. The limit is one of conversations."""
+    return settings.model_copy(update={"judge_scale": UNNAMED_SCALE, "limit": None})
 
 
 def estimate_audit(
     folder: Path, conversations: Sequence[Conversation], settings: RunSettings, codebook: Codebook, task: AuditTask
 ) -> Estimate:
     """What `ask_judges` would request, including what the journal has."""
-    whole = settings.model_copy(update={"limit": None})
     if task == "pairwise":
-        return estimate_verdicts(folder, whole, own_family=True)
-    work = RatingWork(folder, whole, conversations, codebook)
+        return estimate_verdicts(folder, _of_verdicts(settings), own_family=True)
+    work = RatingWork(folder, settings, conversations, codebook)
     return estimate_work(work, work.notes)
 
 
 class RatingWork(ArenaWork):
     """The judges' ratings of every reply in an arena of turns, each by the very call that rates a draft."""
 
-    kind, part, templates = Rating, "ratings", ()
+    kind, part = Rating, "ratings"
 
     def __init__(
         self, folder: Path, settings: RunSettings, conversations: Sequence[Conversation], codebook: Codebook
     ) -> None:
+        settings = settings.model_copy(update={"limit": None})
         super().__init__(folder, settings, {judge.model: judge for judge in settings.judges})
         scale = "judging/quality" if settings.scale == "quality" else "judge"
         self.templates = (scale, "judge_system", "reask", "transcript", "turn")
@@ -190,12 +195,14 @@ def rated_verdicts(arena: Arena, ratings: Sequence[Rating]) -> Iterator[Verdict]
             if two[0] is None or two[1] is None:
                 continue
             means = [_mean(one.ratings) for one in two if one is not None]
-            preference, outcome = None, next((o.outcome for o in two if o and not o.ratings), "incomplete")
+            said: dict[str, Any] = {"ratings": means}
             if means[0] is not None and means[1] is not None:
-                difference, outcome = means[0] - means[1], "answered"
-                preference = ((difference > 0) - (difference < 0)) * (2 if abs(difference) >= _FAR else 1)
-            extra: dict[str, Any] = {"ratings": means}
-            yield Verdict(pair=pair.id, rater=rater, rater_kind="judge", preference=preference, outcome=outcome, **extra)
+                difference = means[0] - means[1]
+                sign = (difference > 0) - (difference < 0)
+                said |= {"preference": sign * (2 if abs(difference) >= _FAR else 1)}
+            else:
+                said |= {"preference": None, "outcome": next(one.outcome for one in two if one and not one.ratings)}
+            yield Verdict(pair=pair.id, rater=rater, rater_kind="judge", **said)
 
 
 def _mean(ratings: Mapping[str, float]) -> float | None:
@@ -211,7 +218,8 @@ def make_audit(
     *,
     every: bool = False,
 ) -> Analysis:
-    """Compute the audit of what judges have said in the arena, and write audit.json into its folder.
+    """Compute the audit of what judges have said in the arena, and write audit.json into its folder, and beside the
+    judges' verdicts the participants' own.
 
     Raises Missing where no judge has said anything, DataError for an arena that cannot be read."""
     arena = read_arena(folder)
@@ -220,6 +228,12 @@ def make_audit(
         for rater in dict.fromkeys(one.rater for one in ratings):
             own = [one for one in ratings if one.rater == rater]
             write_lines(lines_file(folder, "verdicts", rater), rated_verdicts(arena, own))
+    own_choices = (
+        Verdict(pair=one.pair, rater=PARTICIPANT, rater_kind="human", preference=one.chosen)
+        for one in choices_of(conversations)
+        if one.question == GENERAL and one.pair in arena.pairs
+    )
+    write_lines(lines_file(folder, "verdicts", PARTICIPANT), own_choices)
     arena = read_arena(folder)
     audit = Audit(conversations, arena, settings, every=every)
     analysis = audit_analysis(audit, task, ceiling(PEOPLE_AGREE, {1: 1.0}))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from attunebench.analyses.sampling import cells_of
-from attunebench.analyses.table import NOT_ESTIMABLE, Cell, Drill, cell_of, number_of
-from attunebench.arena.sampling import ArenaSettings, interval_of
+from attunebench.analyses.table import NOT_ESTIMABLE, Cell, Drill, Table, cell_of, number_of
+from attunebench.arena.sampling import ArenaSettings, share_interval_of
 from attunebench.statistics.bootstrap import Floats, Labels, percentile_interval, ratio, ratio_of_sums, sum_by_cluster
-from attunebench.statistics.intervals import wilson_interval
 
 
 def share_cells(
@@ -30,9 +30,7 @@ def share_cells(
     drawn = sums(np.hstack([above, below]))
     samples = ratio(drawn[:, :size], drawn[:, size:])
     units = (sum_by_cluster(below, history) > 0).sum(axis=0)
-    ends, sure = interval_of(samples, units, settings), ((value == 0) | (value == 1)) & (units > 1)
-    exact = wilson_interval(value * units, units, settings.level)
-    low, high = (np.where(np.isnan(end) & sure, other, end) for end, other in zip(ends, exact, strict=True))
+    low, high = share_interval_of(value, samples, units, settings)
     n = (below > 0).sum(axis=0)
     return cells_of(value, low, high, n, units < settings.small, drills, units=units), samples
 
@@ -53,3 +51,15 @@ def difference_cells(
         small = a.small or b.small
         cells.append(cell_of(value[0] - value[1], *ends, n=n, small=small, mark=mark, drill=drills[place]))
     return cells
+
+
+def excludes(cell: Cell, value: float = 0.0) -> bool:
+    """Whether the interval of a cell lies to one side of the value, over enough histories."""
+    return not cell.small and cell.low is not None and cell.high is not None and not cell.low <= value <= cell.high
+
+
+def without_empty_columns(table: Table) -> Table:
+    """The table without columns that have no value in any row."""
+    kept = [at for at in range(len(table.columns)) if any(row[at].value is not None for row in table.rows)]
+    rows = tuple(tuple(row[at] for at in kept) for row in table.rows)
+    return replace(table, columns=tuple(table.columns[at] for at in kept), rows=rows)

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from attunebench.arena.objects import History, Line, Pair, Reply, Verdict, as_line
+from attunebench.arena.objects import History, Line, Pair, Reply, Verdict, as_line, what_is_wrong
 from attunebench.errors import DataError
 from attunebench.files import atomic_write
 from attunebench.jsonfile import dump_json, read_json
@@ -36,6 +36,13 @@ _NOUNS: Mapping[type[Line], tuple[str, str]] = {
     Pair: ("pair", "pairs"),
     Verdict: ("verdict", "verdicts"),
 }
+_SAYS: Mapping[type[Line], tuple[str, ...]] = {
+    History: ("turns", "slice"),
+    Reply: ("kind", "text"),
+    Pair: ("history", "left", "right"),
+    Verdict: ("preference", "dimensions"),
+}
+"""In what lines of one key may contradict each other; in other fields the first one counts."""
 _PATIENCE = 30.0  # seconds: arena.json is held for as long as it takes to read and write it
 
 
@@ -71,9 +78,7 @@ def read_lines(path: Path, kind: type[L]) -> list[L]:
         try:
             lines.append(kind.model_validate_json(line))
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            raise DataError(f"{path}, line {number}: {where and f'{where}: '}{first['msg']}.") from None
+            raise DataError(f"{path}, line {number}: {what_is_wrong(error)}.") from None
     return lines
 
 
@@ -93,18 +98,28 @@ def lines_file(folder: Path, part: str, name: str) -> Path:
 
 
 def note_step(folder: Path, step: Mapping[str, Any]) -> None:
-    """Add to arena.json how something was made, unless it says so already. Other writers may do so meanwhile."""
+    """Add to arena.json how something was made, unless it says so already. Raises as `change_made`."""
+    added = json.loads(json.dumps(step))
+
+    def with_step(made: Mapping[str, Any]) -> Mapping[str, Any]:
+        steps = made.get("steps", [])
+        return made if added in steps else {**made, "schema_version": 1, "steps": [*steps, added]}
+
+    change_made(folder, with_step)
+
+
+def change_made(folder: Path, change: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> None:
+    """Change what arena.json says. Other writers may do so meanwhile. Raises DataError where it cannot be read."""
     from attunebench.journal.locks import try_lock
 
-    path, lock = folder / "arena.json", folder / ".arena.lock"
+    path, lock = folder / "arena.json", folder / ".attunebench-arena.lock"
     release = try_lock(lock, _PATIENCE)
     if release is None:
         raise DataError(f"{lock} has been locked by another process for {_PATIENCE:.0f} s; repeat the command.")
     try:
-        steps = _made(path).get("steps", [])
-        if json.loads(json.dumps(step)) not in steps:
+        before = _made(path)
+        if (made := change(before)) != before:
             with atomic_write(path) as file:
-                made = {**_made(path), "schema_version": 1, "steps": [*steps, step]}
                 file.write(json.dumps(made, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
     finally:
         release()
@@ -113,7 +128,8 @@ def note_step(folder: Path, step: Mapping[str, Any]) -> None:
 def read_arena(folder: Path) -> Arena:
     """The arena in a folder. Raises DataError where there is none, or where a file cannot be used.
 
-    Of equal lines one counts; of lines that contradict each other none does, since nobody knows which one is right.
+    Of lines that say the same one counts; of lines that contradict each other none does, since nobody knows which one
+    is right.
     """
     if not (folder / "histories.jsonl").is_file():
         raise DataError(f"There is no arena in {folder}: histories.jsonl is missing. `arena new` makes one.")
@@ -149,8 +165,8 @@ def add_histories(folder: Path, histories: Iterable[History]) -> int:
     for one in histories:
         if (old := known.setdefault(one.id, one)).turns != one.turns:
             raise DataError(
-                f"The messages of history {one.id!r} differ from those in {path}, which have been answered; make a "
-                "new arena."
+                f"Histories of the id {one.id!r} have different messages. An arena keeps what replies answer: change "
+                "the id, or make a new arena."
             )
         known[one.id] = one if one.source == old.source else old
     write_lines(path, known.values())
@@ -209,13 +225,14 @@ class _Reading:
 
     def unique(self, lines: Lines[L], key: Callable[[L], Hashable]) -> Lines[L]:
         """The lines without repetitions and contradictions: several different ones of one key."""
+        says = attrgetter(*_SAYS[type(lines[0][1])]) if lines else id
         first: dict[Hashable, tuple[str, L]] = {}
         repeated: Lines[L] = []
         opposed: dict[Hashable, Lines[L]] = {}
         for line in lines:
             if (before := first.setdefault(key(line[1]), line)) is line:
                 continue
-            if before[1] == line[1]:
+            if says(before[1]) == says(line[1]):
                 repeated.append(line)
             else:
                 opposed.setdefault(key(line[1]), [before]).append(line)

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 from pydantic import ValidationError
 
 from attunebench import coerce
-from attunebench.arena.objects import ADVERSARIAL, REGULAR, History, Role
+from attunebench.arena.objects import ADVERSARIAL, REGULAR, History, Role, what_is_wrong
 from attunebench.codebook import default_codebook
 from attunebench.conversations.schema import Conversation, Turn
 from attunebench.errors import DataError
@@ -127,9 +127,7 @@ def read_material(path: Path) -> Material:
                 if following.strip():
                     followed_by[history.id] = following
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            at = ".".join(map(str, first["loc"]))
-            raise DataError(f"{where}: {at and f'{at}: '}{first['msg']}.") from None
+            raise DataError(f"{where}: {what_is_wrong(error)}.") from None
         except ValueError as error:
             raise DataError(f"{where}: {error}.") from None
     if not histories:
@@ -142,7 +140,6 @@ def _cut(entry: Mapping[str, Any], name: str, source: str) -> Iterator[tuple[His
     dialogue = coerce.first(entry, _DIALOGUE)
     if dialogue is None:
         raise ValueError("expected turns (a history) or dialog (a dialogue)")
-    given = coerce.first(entry, _IDS)
     told: list[dict[str, str]] = []
     for message in map(_message, _list(dialogue)):
         if told and told[-1]["role"] == message["role"]:
@@ -155,7 +152,7 @@ def _cut(entry: Mapping[str, Any], name: str, source: str) -> Iterator[tuple[His
         "tags": tuple(tag for tag in (*known, *(coerce.texts(entry.get("tags")) or ())) if tag),
         "source": source,
     }
-    stem = str(given) if isinstance(given, (str, int)) and str(given).strip() else name
+    stem = _identifier(coerce.first(entry, _IDS)) or name
     number = 0
     for place, message in enumerate(told):
         if message["role"] == "seeker":
@@ -163,6 +160,10 @@ def _cut(entry: Mapping[str, Any], name: str, source: str) -> Iterator[tuple[His
             following = told[place + 1]["text"] if place + 1 < len(told) else ""
             content = {"id": f"{stem}/{number}", "turns": told[: place + 1], **about}
             yield History.model_validate(content), following
+
+
+def _identifier(value: Any) -> str | None:
+    return str(value) if type(value) is int else coerce.identifier(value)
 
 
 def _message(entry: Any) -> dict[str, str]:
@@ -212,7 +213,7 @@ def read_slices(path: Path) -> dict[str, Mapping[str, Any]]:
     """What a file says of histories or conversations, by id: JSON or JSONL of `id`, `slice`, `tags`."""
     slices: dict[str, Mapping[str, Any]] = {}
     for where, entry in objects_in(path):
-        name, tags = coerce.identifier(entry.get("id")), coerce.texts(entry.get("tags", []))
+        name, tags = _identifier(entry.get("id")), coerce.texts(entry.get("tags", []))
         given = {"slice": coerce.text(entry.get("slice")), "tags": tags}
         if name is None or tags is None or not (given["slice"] or tags):
             raise DataError(f"{where}: expected an id with a slice (a text), tags (a list of texts) or both.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 Role = Literal["seeker", "supporter"]
 ReplyKind = Literal["human", "model", "original", "alternate", "edited"]
@@ -19,6 +19,13 @@ DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 REGULAR, ADVERSARIAL = "regular", "adversarial"
 """The two slices that are compared; any other name is a slice too."""
 Name = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+def _no_truth_value(value: Any) -> Any:
+    """true and false are no preferences: a file that has them means something else by 0 and 1."""
+    if isinstance(value, bool):
+        raise ValueError("expected a whole number from -2 to 2, found true or false")
+    return value
 
 
 class Line(BaseModel):
@@ -92,7 +99,7 @@ class Verdict(Line):
     rater: Name
     rater_kind: RaterKind
     order: Literal["left", "right"] = "left"
-    preference: int | None = Field(ge=-2, le=2)
+    preference: Annotated[int | None, BeforeValidator(_no_truth_value)] = Field(ge=-2, le=2)
     dimensions: Mapping[Dimension, Side] = Field(default_factory=dict)
     decided_by: Dimension | None = None
     evidence: str = ""
@@ -109,6 +116,13 @@ def family_of(provider: str, model: str) -> str | None:
     models. None is unknown: no name is guessed."""
     vendor = model.partition("/")[0].strip().lower() if "/" in model else ""
     return vendor or (provider if provider in ("openai", "anthropic", "baseline") else None)
+
+
+def what_is_wrong(error: ValidationError) -> str:
+    """The first thing that is wrong with an object: "seconds: Input should be …", without a final stop."""
+    first = error.errors(include_url=False)[0]
+    where, what = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
+    return f"{where}: {what}" if where else what
 
 
 def as_line(one: Line) -> dict[str, Any]:

@@ -66,9 +66,11 @@ def choose_pairs(arena: Arena, settings: DesignSettings) -> Chosen:
     for pair in arena.pairs.values():
         there[pair.history].add(_sorted(pair.left, pair.right))
     if settings.design == "full":
-        chosen, notes = _full(possible, there, settings)
+        chosen, notes = _full(possible, settings)
+    elif settings.design == "heart":
+        chosen, notes = _heart(arena, possible, settings)
     else:
-        chosen, notes = (_heart if settings.design == "heart" else _adaptive)(arena, possible, there, settings)
+        chosen, notes = _adaptive(arena, possible, there, settings)
     new = [_pair(history, two) for history in possible for two in chosen[history] if two not in there[history]]
     linked = [_sorted(pair.left, pair.right) for pair in (*arena.pairs.values(), *new)]
     groups = connected({author for _, author in arena.replies}, linked)
@@ -79,19 +81,18 @@ Possible = Mapping[str, Sequence[Authors]]
 Made = tuple[Mapping[str, Sequence[Authors]], tuple[str, ...]]
 
 
-def _full(possible: Possible, there: Mapping[str, set[Authors]], settings: DesignSettings) -> Made:
+def _full(possible: Possible, settings: DesignSettings) -> Made:
     """Every pair of a history, or as many of them as the limit says, by chance."""
     if settings.per_history is None:
         return possible, ("Full design: every pair of replies to a history.",)
-    chosen = {}
-    for history, pairs in possible.items():
-        kept = [two for two in pairs if two in there[history]]
-        rest = _shuffled(history, [two for two in pairs if two not in there[history]], settings.seed)
-        chosen[history] = [*kept, *rest[: max(0, _quota(history, settings.per_history, settings.seed) - len(kept))]]
+    chosen = {
+        history: _shuffled(history, pairs, settings.seed)[: _quota(history, settings.per_history, settings.seed)]
+        for history, pairs in possible.items()
+    }
     return chosen, (f"Full design: {settings.per_history:g} random pairs a history at most, seed {settings.seed}.",)
 
 
-def _heart(arena: Arena, possible: Possible, there: Mapping[str, set[Authors]], settings: DesignSettings) -> Made:
+def _heart(arena: Arena, possible: Possible, settings: DesignSettings) -> Made:
     """All pairs of a person and a model, and a random fill up to a mean number of pairs a history."""
     people = {author for (_, author), reply in arena.replies.items() if reply.kind == "human"}
     if not people:
@@ -102,16 +103,10 @@ def _heart(arena: Arena, possible: Possible, there: Mapping[str, set[Authors]], 
     mean, chosen = settings.per_history or HEART_PAIRS, {}
     for history, pairs in possible.items():
         mixed = [two for two in pairs if len(people & {*two}) == 1]
-        rest = [two for two in pairs if two not in mixed]
-        # What is there already counts, so that a second call adds nothing.
-        kept = [two for two in rest if two in there[history]]
-        others = _shuffled(history, [two for two in rest if two not in kept], settings.seed)
-        room = _quota(history, mean, settings.seed) - len(mixed) - len(kept)
-        chosen[history] = [*mixed, *kept, *others[: max(0, room)]]
-    return chosen, (
-        f"HEART design: all pairs of a person and a model, and random ones up to {mean:g} a history on average, seed "
-        f"{settings.seed}.",
-    )
+        others = _shuffled(history, [two for two in pairs if len(people & {*two}) != 1], settings.seed)
+        chosen[history] = [*mixed, *others[: max(0, _quota(history, mean, settings.seed) - len(mixed))]]
+    how = f"HEART design: all pairs of a person and a model, and random ones up to {mean:g} a history on average"
+    return chosen, (f"{how}, seed {settings.seed}.",)
 
 
 def _adaptive(arena: Arena, possible: Possible, there: Mapping[str, set[Authors]], settings: DesignSettings) -> Made:
@@ -122,16 +117,20 @@ def _adaptive(arena: Arena, possible: Possible, there: Mapping[str, set[Authors]
     shared = Counter(two for pairs in possible.values() for two in pairs)
     near = _connecting(_near(kinds, ratings, shared, settings), kinds, ratings, shared)
     counts = Counter(two for pairs in there.values() for two in pairs)
+    old = {author for two in counts for author in two}
     limit = ADAPTIVE_PAIRS if settings.per_history is None else settings.per_history
     people = {author for author, kind in kinds.items() if kind == "human"}
     only_people = len(people) == len(kinds)
     chosen = {}
     for history, pairs in possible.items():
-        anchors = _anchors(history, {author for two in pairs for author in two}, kinds, counts, settings.seed)
+        authors = {author for two in pairs for author in two}
+        anchors = _anchors(history, authors, kinds, counts, settings.seed)
         wanted = [two for two in pairs if two not in there[history] and (two in near or anchors & {*two})]
         wanted = [two for two in wanted if only_people or not people >= {*two}]
         wanted = sorted(_shuffled(history, wanted, settings.seed), key=counts.__getitem__)
-        chosen[history] = wanted[: max(0, _quota(history, limit, settings.seed) - len(there[history]))]
+        # Otherwise a model that comes later would find no room.
+        raised = limit * len(authors) / max(1, len(authors & old)) if there[history] else limit
+        chosen[history] = wanted[: max(0, _quota(history, raised, settings.seed) - len(there[history]))]
         counts.update(chosen[history])
     basis = (
         f"These pairs depend on the ratings so far ({len(arena.verdicts):,} verdicts); `full` and `heart` do not."

@@ -12,10 +12,10 @@ from attunebench.analyses.table import (
     Analysis,
     Cell,
     Chart,
-    ChartKind,
     Drill,
     Filled,
     Missing,
+    Role,
     Table,
     cell_of,
     column,
@@ -34,10 +34,11 @@ from attunebench.arena.sampling import (
     intervals_text,
     leading_groups,
     rater_groups,
+    share_interval_of,
     size_text,
     slices_of,
 )
-from attunebench.arena.table import PEOPLE, VerdictTable
+from attunebench.arena.table import ALL_PEOPLE, PEOPLE, VerdictTable
 from attunebench.errors import UsageError
 from attunebench.statistics.bootstrap import Floats, ratio
 
@@ -74,7 +75,7 @@ def ratings(_arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> A
         tables=tuple(one for one in tables if one.rows),
         warnings=tuple(text for group in groups for text in rated[group.key].warnings(f"Rated by {group.name}")),
         notes=(
-            f"{_TIES[settings.ties]}. {anchor + ' is the anchor' if anchor else 'The mean of all authors'} is 1000.",
+            f"{_TIES[settings.ties]}. {anchor + ', the anchor,' if anchor else 'The mean of all authors'} is 1000.",
             intervals_text(groups[0].table, settings),
         ),
     )
@@ -83,8 +84,8 @@ def ratings(_arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> A
 def with_anchor(verdicts: VerdictTable, settings: ArenaSettings) -> ArenaSettings:
     """The settings with the name that the anchor has where people are one author."""
     human = [name for name, kind in zip(verdicts.authors, verdicts.kinds, strict=True) if kind == "human"]
-    if human and settings.anchor in (PEOPLE, *human):
-        return replace(settings, anchor=human[0] if len(human) == 1 else PEOPLE)
+    if human and settings.anchor in (PEOPLE, ALL_PEOPLE, *human):
+        return replace(settings, anchor=human[0] if len(human) == 1 else ALL_PEOPLE)
     if settings.anchor and settings.anchor not in verdicts.authors:
         authors = listed(verdicts.authors, most=8)
         raise UsageError(f"The anchor {settings.anchor!r} is not an author in this arena. Authors: {authors}.")
@@ -127,19 +128,30 @@ class Standings:
 
     def overall(self) -> Table:
         """The forest of all authors."""
-        group, rated = self.group, self.rated
-        title = f"Ratings by {group.name}"
+        group, rated, band = self.group, self.rated, self.band()
+        title, human = f"Ratings by {group.name}", tuple(band) if len(band) > 1 else ()
         return table(
             "ratings",
             title,
             words("author", rated.authors),
             words("kind", group.table.kinds, meaning="Who wrote the replies."),
-            counts("comparisons", rated.n, meaning="Verdicts on pairs with this author."),
+            counts("n", rated.n, "comparisons", "Verdicts on pairs with this author."),
             counts("histories", rated.histories),
             _rating_column("rating", rated.cells(drills_of(rated.authors, ("rater", group.key)))),
             order=best_first(rated.value),
             caption=f"{size_text(group.table)}.",
-            chart=Chart("intervals", "author", ("rating",), title, "Elo points", self.band(), lead=True),
+            chart=Chart(
+                "intervals",
+                "author",
+                ("rating",),
+                title,
+                "Elo points",
+                band,
+                None,
+                _roles(group),
+                lead=True,
+                shade=human,
+            ),
         )
 
     def of_persons(self) -> Table:
@@ -153,7 +165,7 @@ class Standings:
             "persons",
             f"Ratings of single persons by {self.group.name}",
             words("author"),
-            counts("comparisons"),
+            counts("n", (), "comparisons"),
             counts("histories"),
             _rating_column("rating", ()),
             rows=rows,
@@ -185,7 +197,13 @@ class Standings:
 
 def drills_of(authors: Sequence[str], *more: tuple[str, str]) -> list[Drill | None]:
     """For each author the verdicts on its replies, of those that `more` names."""
-    return [Drill(where=(("kind", "human") if name == PEOPLE else ("author", name), *more)) for name in authors]
+    return [Drill(where=(("kind", "human") if name == ALL_PEOPLE else ("author", name), *more)) for name in authors]
+
+
+def _roles(group: RaterGroup) -> dict[str, Role]:
+    """People are drawn as people in charts."""
+    table = group.table
+    return {name: "person" for name, kind in zip(table.authors, table.kinds, strict=True) if kind == "human"}
 
 
 def _rating_column(id: str, cells: Sequence[Cell], label: str = "") -> Filled:
@@ -241,7 +259,11 @@ def _by_part(
             columns = [one.cells(named) for one, named in zip(fits, drills, strict=True)]
             rows += [[group.name, authors[at], *(of[at] for of in columns)] for at in best_first(fits[0].value)]
     ids, title = tuple(f"{what}_{name}" for _, name in parts), f"Ratings by {what}"
-    kind: ChartKind = "lines" if what == "slice" else "heatmap"
+    axis, roles = "Elo points", _roles(groups[0])
+    chart = Chart("heatmap", "author", ids, title, axis, {"1000": 1000.0}, roles=roles)
+    if what == "slice":  # of all raters there would be too many lines
+        size = len(groups[0].table.authors)
+        chart = Chart("lines", "author", ids, f"{title}, {groups[0].name}", axis, first=size, roles=roles)
     return table(
         f"{what}s",
         title,
@@ -250,7 +272,7 @@ def _by_part(
         *(_rating_column(id, (), name.replace("_", " ")) for id, (_, name) in zip(ids, parts, strict=True)),
         rows=rows,
         caption=f"Each {what} is a fit of its own; n counts verdicts.{note}",
-        chart=Chart(kind, "author", ids, title, "Elo points", {} if kind == "lines" else {"1000": 1000.0}),
+        chart=chart,
     )
 
 
@@ -267,8 +289,8 @@ def _win_matrix(group: RaterGroup, lead: Rated, settings: ArenaSettings) -> Tabl
     samples = np.concatenate([shares(drawn) for drawn, *_ in contests.drawn()])
     # All people together have no name, so that the other author is the one that is named.
     named = [
-        (("kind", "human"), ("against", other if one == PEOPLE else one))
-        if PEOPLE in (one, other)
+        (("kind", "human"), ("against", other if one == ALL_PEOPLE else one))
+        if ALL_PEOPLE in (one, other)
         else (("author", one), ("against", other))
         for one in authors
         for other in authors
@@ -276,7 +298,7 @@ def _win_matrix(group: RaterGroup, lead: Rated, settings: ArenaSettings) -> Tabl
     drills = [Drill(where=(*names, ("rater", group.key))) for names in named]
     cells = cells_of(
         shares(wins)[0],
-        *interval_of(samples, histories, settings),
+        *share_interval_of(shares(wins)[0], samples, histories, settings),
         (wins + wins.swapaxes(1, 2))[0].ravel().astype(np.int64),
         histories < settings.small,
         drills,
@@ -305,9 +327,7 @@ def _raters(groups: Sequence[RaterGroup], rated: Mapping[str, Rated], settings: 
     for group in groups:
         read, merged = group.read, group.read.merged()
         answered = read.answered()
-        slot = (rated[group.key] if group.table.slot.any() else rate(answered, settings)).slot_cell(
-            ("rater", group.key)
-        )
+        fit = rated[group.key] if group.table.slot.any() else rate(answered, settings)
         both = int((np.unique(answered.pair * len(read.raters) + answered.rater, return_counts=True)[1] > 1).sum())
         drill = Drill(where=(("rater", group.key),))
         rows.append(
@@ -319,7 +339,7 @@ def _raters(groups: Sequence[RaterGroup], rated: Mapping[str, Rated], settings: 
                 len(np.unique(answered.history)),
                 both,
                 Cell(int(merged.flipped.sum()), drill=Drill(where=(*drill.where, ("pairs", "flipped")))),
-                slot,
+                fit.slot_cell(*drill.where),
             )
         )
     return table(

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from attunebench import coerce
 from attunebench.arena.histories import objects_in
-from attunebench.arena.objects import History, Reply, ReplyKind, family_of
+from attunebench.arena.objects import History, Reply, ReplyKind, family_of, what_is_wrong
 from attunebench.conversations.schema import Conversation, Variant
 from attunebench.errors import DataError
 from attunebench.results.folder import Findings, find_duplicates, read_results
@@ -115,8 +115,7 @@ def read_replies(path: Path) -> list[Reply]:
         try:
             reply = Reply.model_validate(content)
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            raise DataError(f"{where}: {'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
+            raise DataError(f"{where}: {what_is_wrong(error)}.") from None
         if replies.setdefault((reply.history, reply.author), reply) != reply:
             raise DataError(f"{where}: {reply.author!r} has another reply to {reply.history!r} above.")
     if not replies:

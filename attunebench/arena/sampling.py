@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from attunebench.analyses.verdicts import counted
+from attunebench.arena.objects import ADVERSARIAL, REGULAR
 from attunebench.arena.table import PEOPLE, VerdictTable
 from attunebench.statistics.bootstrap import (
     Counts,
@@ -22,6 +23,7 @@ from attunebench.statistics.bootstrap import (
     percentile_interval,
     resample_weights,
 )
+from attunebench.statistics.intervals import wilson_interval
 
 Ties = Literal["half", "dropped", "davidson"]
 Ensemble = Literal["majority", "mean"]
@@ -114,6 +116,16 @@ def interval_of(samples: Floats, histories: Labels, settings: ArenaSettings) -> 
     return low, high
 
 
+def share_interval_of(
+    share: Floats, samples: Floats, histories: Labels, settings: ArenaSettings
+) -> tuple[Floats, Floats]:
+    """`interval_of` shares; one that is 0 or 1 in all histories has Wilson's, each history counting once."""
+    ends, sure = interval_of(samples, histories, settings), ((share == 0) | (share == 1)) & (histories > 1)
+    exact = wilson_interval(share * histories, histories, settings.level)
+    low, high = (np.where(np.isnan(end) & sure, other, end) for end, other in zip(ends, exact, strict=True))
+    return low, high
+
+
 def size_text(table: VerdictTable) -> str:
     """ "40,500 verdicts of 15 raters on 2,700 pairs in 300 histories", for captions."""
     parts = zip((table.pair, table.history), ("pair", "history"), ("pairs", "histories"), strict=True)
@@ -166,7 +178,7 @@ def leading_groups(groups: Sequence[RaterGroup]) -> list[RaterGroup]:
 
 
 def slices_of(groups: Sequence[RaterGroup]) -> list[str]:
-    """The slices in which there are answers, in the order of the histories."""
-    there = {place for group in groups for place in np.unique(group.table.history).tolist()}
+    """The slices in which there are answers: regular and adversarial first."""
     table = groups[0].table
-    return list(dict.fromkeys(name for place, name in enumerate(table.slices) if place in there))
+    there = dict.fromkeys(table.slices[place] for group in groups for place in np.unique(group.table.history).tolist())
+    return [name for name in dict.fromkeys((REGULAR, ADVERSARIAL, *there)) if name in there]

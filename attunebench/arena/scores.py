@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from attunebench.analyses.table import Analysis
 from attunebench.arena.folder import Arena
 from attunebench.arena.sampling import ArenaSettings
-from attunebench.arena.table import PEOPLE, table_of
+from attunebench.arena.table import table_of
 from attunebench.errors import DataError
 from attunebench.jsonfile import read_json
 from attunebench.reports.analyses.machine import read_analyses, render_json
@@ -34,7 +34,6 @@ class About(BaseModel):
     authors: Mapping[str, str] = Field(default_factory=dict)
     settings: Mapping[str, float | int | str] = Field(default_factory=dict)
     made: Mapping[str, Any] = Field(default_factory=dict)
-    warnings: Sequence[str] = ()
     problems: Sequence[str] = ()
 
 
@@ -47,8 +46,8 @@ class ArenaScores:
 
     @property
     def groups(self) -> list[Group]:
-        """The authors as what colours are given to: people have theirs after the models, first all of them together."""
-        kinds = {**self.about.authors, PEOPLE: "human"}.items()
+        """The authors as what colours are given to: people have theirs after the models."""
+        kinds = self.about.authors.items()
         return [Group("human" if kind == "human" else "arena", author, "", author) for author, kind in kinds]
 
     @property

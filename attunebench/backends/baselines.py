@@ -7,7 +7,7 @@ import json
 import random
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
@@ -23,6 +23,7 @@ from attunebench.protocol.calls import CHANGES, DIMENSIONS, DRAFTS, PREDICTED_PR
 
 MIDDLE = 4  # of every 1–7 scale
 MOST_TAGS = 3  # people label few emotions in a turn
+LONG = 5  # letters of a word that a reply may have taken up from a message
 REACH = 3  # words before a phrase of the lexicon can negate or shade it
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 
@@ -295,16 +296,18 @@ def preference_of(judge: str, shown: Shown, seed: int | None = None) -> int:
     elif judge == "edited":
         first, second = ((int(kind == "edited"), 0) for kind in (shown.first_kind, shown.second_kind))
     elif judge == "lexicon":
-        said = "\n".join(text for role, text in shown.history if role == "seeker")
-        felt, words = emotions_in(said).keys(), _long_words(said)
-        first, second = ((len(felt & emotions_in(each).keys()), len(words & _long_words(each))) for each in texts)
+        felt, words = _taken_up("\n".join(text for role, text in shown.history if role == "seeker"))
+        first, second = ((len(felt & each), len(words & others)) for each, others in map(_taken_up, texts))
     else:
         raise UsageError(f"There is no built-in judge {judge!r}; choose one of {', '.join(JUDGES)}.")
     return (first > second) - (first < second)
 
 
-def _long_words(text: str) -> set[str]:
-    return {word for word in _WORD.findall(text.lower().replace("’", "'")) if len(word) >= 5}
+@lru_cache(maxsize=1024)
+def _taken_up(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The emotions that a text names, and its longer words."""
+    words = _WORD.findall(text.lower().replace("’", "'"))
+    return frozenset(emotions_in(text)), frozenset(word for word in words if len(word) >= LONG)
 
 
 def _verdict(judge: str, shown: Shown, seed: int | None) -> dict[str, Any]:

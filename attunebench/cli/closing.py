@@ -28,8 +28,8 @@ _ENDED = {
 
 
 def closing_lines(summary: RunSummary, settings: RunSettings, made: str = "") -> list[str]:
-    """The lines in the order in which they matter; `going_on` comes after them. `made`: what was written, where it is not
-    result files, beside which skipped conversations are listed."""
+    """The lines in the order in which they matter; `going_on` comes after them. `made`: what was written, unless that
+    is result files, beside which skipped conversations are listed."""
     skipped = [f"  skipped {printable(name)}: {words.reason(why)}" for name, why in summary.skipped.items()]
     more = " more." if made else " more, in the _skipped file there."
     lines = [*_first(summary), *_made(summary, made or counted(summary.written, "result")), *first(skipped, more)]

@@ -26,6 +26,7 @@ from attunebench.cli.asking import checked
 from attunebench.cli.emitting import emit_analyses, say, working
 from attunebench.cli.options import flag, options_of, with_options
 from attunebench.runner.settings import ModelSettings, RunSettings
+from attunebench.text import counted
 
 if TYPE_CHECKING:
     from attunebench.codebook import Codebook
@@ -106,7 +107,7 @@ def judge_audit(
     from attunebench.arena.sampling import ArenaSettings
     from attunebench.cli.loading import load
     from attunebench.errors import DataError
-    from attunebench.reports.audit import audit_folder
+    from attunebench.scores.audits import audit_folder
 
     every = questions == "all"
     where = ran_folders(results, conversations)
@@ -155,9 +156,7 @@ def _estimate(
         show_estimate(estimate, settings, known_prices(settings), jobs="pairs" if task == "pairwise" else "turns")
 
 
-def _ask(
-    folder: Path, conversations: Any, settings: RunSettings, book: Codebook, task: Any, quiet: bool
-) -> int:
+def _ask(folder: Path, conversations: Any, settings: RunSettings, book: Codebook, task: Any, quiet: bool) -> int:
     """Ask, show the progress, and say how it ended: the exit status."""
     from attunebench.arena import auditing
     from attunebench.cli.progress import shown
@@ -168,5 +167,8 @@ def _ask(
         summary = auditing.ask_judges(
             folder, conversations, settings, book, task, observer=observer, interruptible=True
         )
-    say_how_it_ended(summary, settings, run_again(sys.argv))
+    made = f"verdicts on {counted(summary.written, 'pair')}"
+    if task == "rating":
+        made = f"ratings of the replies of {counted(summary.written, 'turn')}"
+    say_how_it_ended(summary, settings, run_again(sys.argv), made=made)
     return status_of(summary)

@@ -181,7 +181,7 @@ def _run(
         raise UsageError(f"{file.path}: the conversations folder is missing; add the key conversations, or give -d.")
     loaded, book = running.load(where, shared["codebook"], skip_invalid=shared["skip_invalid"], quiet=quiet)
     if dry_run:
-        running.estimate_all(study.runs, loaded, book, partial(_show_batch_price, by), events)
+        running.estimate_all(study.runs, loaded, book, partial(show_batch_price, by), events)
         return 0
     running.check_all(study.runs, loaded, book)
     if file.path.name:
@@ -196,7 +196,7 @@ def _run(
         summaries = [_by_batches(by, study.runs[0], loaded, book, origin, quiet, events)]
     else:
         for settings in study.runs:
-            _refuse_beside_batches(settings)
+            refuse_beside_batches(settings)
         summaries = running.ask_all(_live(by), loaded, study.runs, book, quiet=quiet, events=events)
     if not quiet and all(map(_is_whole, summaries)):
         say(running.scoring(shared["output"], where))
@@ -219,15 +219,15 @@ def _live(by: Means) -> Any:
     return partial(api.run, executor=partial(run_on_ray, address=by.ray_address, workers=by.workers))
 
 
-def _refuse_beside_batches(settings: RunSettings) -> None:
+def refuse_beside_batches(settings: RunSettings) -> None:
     """Raises UsageError where batches are under way that may hold the same requests: they would be paid twice."""
     from attunebench.batches.ledger import Ledger
 
-    em = settings.em
-    if sent := Ledger(settings.output).open_for(em.provider, em.model, settings.modes):
+    first = next(iter(settings.models.values()))
+    if sent := Ledger(settings.output).open_for(first.provider, settings.em.model, settings.modes):
         ids = ", ".join(printable(each.id or each.mark) for each in sent)
         raise UsageError(
-            f"Batches of {em.model} are in progress for {settings.output} ({ids}): collect them with --batch, or "
+            f"Batches of {first.model} are in progress for {settings.output} ({ids}): collect them with --batch, or "
             "cancel them first with --batch --cancel."
         )
 
@@ -265,11 +265,12 @@ def _by_batches(
         events.ended(summary, settings)
     running.say_how_it_ended(summary, settings, "" if executor.under_way else again)
     if executor.under_way:
-        _say_what_goes_on(executor.under_way, again)
+        say_what_goes_on(executor.under_way, again)
     return summary
 
 
-def _say_what_goes_on(under_way: Iterable[Submission], again: str) -> None:
+def say_what_goes_on(under_way: Iterable[Submission], again: str) -> None:
+    """Which batches continue, and the commands that collect and cancel them."""
     from attunebench.cli.emitting import folded, say
     from attunebench.cli.progress.batches import described
 
@@ -280,13 +281,14 @@ def _say_what_goes_on(under_way: Iterable[Submission], again: str) -> None:
     say(f"Cancel with: {shown} --cancel")
 
 
-def _show_batch_price(by: Means, estimate: Estimate, settings: RunSettings, known: KnownPrices) -> None:
+def show_batch_price(by: Means, estimate: Estimate, settings: RunSettings, known: KnownPrices) -> None:
+    """What the requests cost by batch, where they are to be sent so."""
     from attunebench.backends.prices import usd
     from attunebench.batches.pending import batch_prices
 
     if not by.batch:
         return
-    known = batch_prices(known, settings.em.provider, by.batch_discount)
+    known = batch_prices(known, next(iter(settings.models.values())).provider, by.batch_discount)
     cost = estimate.price(known.prices, settings.max_tokens)
     if estimate.calls and cost is not None:
         typer.echo(f"By batch: about {usd(cost[0])}, at most {usd(cost[1])} ({known.source}).")

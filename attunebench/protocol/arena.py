@@ -7,7 +7,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import compress, pairwise
+from functools import lru_cache
+from itertools import pairwise
 from typing import Literal
 
 from attunebench.prompts import fence, render
@@ -68,25 +69,31 @@ _RUNS = re.compile(r"(?<=\S)[ \t\u00a0]{2,}")
 _BREAKS = re.compile(r"\n{3,}")
 _LABEL = r"\A\s*(?:\*\*)?(?:{names})(?:\*\*)?\s{{0,3}}:(?:\*\*)?\s+"
 _SPEAKERS = ("supporter", "assistant", "ai", "response", "reply")
+_NESTED = 20  # marks inside marks, as far as they are removed
 NAME = "[name]"
 """What stands in a text where it named its author."""
 
 
-def normalised(text: str, names: Sequence[str] = ()) -> tuple[str, tuple[str, ...]]:
+@lru_cache(maxsize=1024)
+def normalised(text: str, names: tuple[str, ...] = ()) -> tuple[str, tuple[str, ...]]:
     """The text as judges see all replies, and which of "names", "markdown" and "white space" that changed.
 
     Without markdown, with plain white space, without the name of a speaker in front, and without the author's `names`
     where these are no words (`vendor/model-4o`, and `model-4o` with it). The words stay.
     """
-    stages = [text, _without_names(text, names)]
-    plain = stages[-1]
-    for mark, instead in _MARKS:
-        plain = mark.sub(instead, plain)
-    lines = plain.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    spaced = _BREAKS.sub("\n\n", _RUNS.sub(" ", "\n".join(line.rstrip() for line in lines))).strip()
-    stages += [plain, spaced]
-    changed = [before != after for before, after in pairwise(stages)]
-    return spaced, tuple(compress(("names", "markdown", "white space"), changed))
+    changed = dict.fromkeys(("names", "markdown", "white space"), False)
+    for _ in range(_NESTED):  # what one pass uncovers, the next one removes
+        before, unnamed = text, _without_names(text, names)
+        plain = unnamed
+        for mark, instead in _MARKS:
+            plain = mark.sub(instead, plain)
+        lines = plain.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        text = _BREAKS.sub("\n\n", _RUNS.sub(" ", "\n".join(line.rstrip() for line in lines))).strip()
+        for what, (one, other) in zip(changed, pairwise((before, unnamed, plain, text)), strict=True):
+            changed[what] |= one != other
+        if text == before:
+            break
+    return text, tuple(filter(changed.get, changed))
 
 
 def _without_names(text: str, names: Sequence[str]) -> str:
@@ -95,7 +102,8 @@ def _without_names(text: str, names: Sequence[str]) -> str:
     text = re.sub(_LABEL.format(names=labels), "", text, count=1, flags=re.IGNORECASE)
     for name in sorted(known, key=len, reverse=True):
         if not name.isalpha():
-            text = re.sub(rf"(?<![\w/-]){re.escape(name)}(?![\w/-])", NAME, text, flags=re.IGNORECASE)
+            named = rf"(?<![\w/.-])(?:[\w.-]{{1,100}}/)?{re.escape(name)}(?![\w/-])"
+            text = re.sub(named, NAME, text, flags=re.IGNORECASE)
     return text
 
 

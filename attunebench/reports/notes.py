@@ -12,8 +12,8 @@ from typing import Any
 from attunebench.metrics.rates import ANSWERED_ENOUGH, percent
 from attunebench.published import published_remarks, rules_of
 from attunebench.reports import servers
-from attunebench.reports.audit import MARK
 from attunebench.reports.model import NO_INTERVAL, PRIMARY_MODE, Group, Reference, strings
+from attunebench.scores.audits import MARK, validation_text
 from attunebench.text import counted, listed
 
 _MUST_AGREE = {
@@ -92,13 +92,7 @@ def validation_of(groups: Iterable[Group]) -> list[str]:
         if "draft_judge" in group.values and group.values["draft_judge"].n:
             passed |= group.validated
             failed |= group.unvalidated
-    unnamed = failed.pop("", None) is not None
-    told = [f"{judge}: {text}" for judge, text in failed.items()] + (["a judge that is not named"] if unnamed else [])
-    lines = [f"{MARK} Not validated against participants: {'; '.join(told)}."] if told else []
-    if told and any(not text[:1].isdigit() for text in failed.values()):
-        lines[0] += " `attune-bench judge-audit --task rating` tests a judge."
-    told = [f"{judge}: {text}" for judge, text in passed.items()]
-    return [*lines, *([f"Validated against participants: {'; '.join(told)}."] if told else [])]
+    return validation_text(passed, failed, mark=f"{MARK} ")
 
 
 def judged_n(groups: Iterable[Group]) -> str:

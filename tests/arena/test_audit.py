@@ -15,7 +15,7 @@ from factory import make_conversation, write_conversations
 from sklearn.metrics import cohen_kappa_score
 
 from attunebench.analyses.table import Missing
-from attunebench.arena.audit import GENERAL, MAJORITY, Audit, audit_analysis, choices_of, pairs_of
+from attunebench.arena.audit import GENERAL, MAJORITY, RANDOM, RULES, Audit, audit_analysis, choices_of, pairs_of
 from attunebench.arena.folder import Arena
 from attunebench.arena.objects import History, Message, Reply, Verdict
 from attunebench.arena.replies import CANDIDATES
@@ -99,7 +99,7 @@ def _check(folder: Path, accuracy: Mapping[str, float]) -> None:
     thirds, margins = rows_of(audit, "thirds"), rows_of(audit, "margins")
     for judge in accuracy:
         plain = recounted(files, arena.verdicts, judge)
-        row = rows_of(audit, "judges")[judge, "judge"]
+        row = rows_of(audit, "judges")[judge, "yes" if audit.passed(judge) else "no"]
         found = {"agreement": row["agreement"].value, "n": row["n"].value, "kappa": row["kappa"].value}
         found |= {name: thirds[f"{name} third", judge]["agreement"].value for name in ("first", "middle", "last")}
         shown = {"3 of 3": "3–0", "2 of 3": "2–1"}
@@ -128,15 +128,17 @@ def test_a_judge_that_knows_passes_and_one_that_guesses_does_not(conversations: 
 
 def test_the_best_of_the_simple_rules_is_what_a_judge_has_to_beat(conversations: list[Conversation]) -> None:
     audit = Audit(conversations, judged(conversations, {"judge": 0.5}), FEW)
-    rules = {rule: audit.scores[rule].agreement.value for rule in ("longest", "shortest", "edited", "random")}
+    rules = {rule: audit.scores[rule].agreement.value for rule in (*RULES, RANDOM)}
     assert audit.to_beat == max(rules.values()) == rules[audit.best_rule]
-    assert rules["random"] == 0.5
-    assert rules["longest"] + rules["shortest"] == pytest.approx(1)
+    assert rules[RANDOM] == 0.5
+    assert rules["longest reply"] + rules["shortest reply"] == pytest.approx(1)
 
 
 def test_the_edited_rule_prefers_the_edited_reply_and_ties_otherwise(conversations: list[Conversation]) -> None:
     audit = Audit(conversations, judged(conversations, {"judge": 0.5}), FEW)
-    said = {one.pair.rpartition("/")[2]: value for one, value in zip(audit.choices, audit.says["edited"], strict=True)}
+    said = {
+        one.pair.rpartition("/")[2]: value for one, value in zip(audit.choices, audit.says["edited reply"], strict=True)
+    }
     assert said == {"original-alternate": 0, "original-edited": -1, "alternate-edited": -1}
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from batch_server import BatchServer
 from factory import write_conversations
 
 from attunebench.arena.folder import Arena, add_pairs, read_arena
@@ -28,6 +30,12 @@ def histories(tmp_path: Path) -> Path:
     told = [{"id": f"h{n}", "turns": [{"role": "seeker", "text": f"I failed exam {n}."}]} for n in range(N)]
     path.write_text("".join(f"{json.dumps(one)}\n" for one in told))
     return path
+
+
+@pytest.fixture
+def server() -> Iterator[BatchServer]:
+    with BatchServer() as server:
+        yield server
 
 
 @pytest.fixture
@@ -129,6 +137,24 @@ def test_judges_that_cannot_be_asked_are_a_sentence(cli: Command, arena: Path, w
     assert 2 == ended.status
     assert named in ended.err
     assert not read_arena(arena).verdicts
+
+
+@pytest.mark.parametrize("by", [(), ("--batch", "--poll-interval", "0")], ids=["live", "batch"])
+def test_models_are_asked_live_or_by_batches_and_nothing_twice(
+    cli: Command, arena: Path, server: BatchServer, by: tuple[str, ...]
+) -> None:
+    reached = ("--base-url", server.url, *by)
+    commands = (
+        ("arena", "respond", "local", "fake-model", arena, *reached),
+        ("arena", "judge", arena, "-j", "local:judge-a", "-j", "local:judge-b", *reached),
+    )
+    assert [0, 0] == [cli(*words).status for words in commands]
+    made = read_arena(arena)
+    assert N == sum(author == "fake-model" for _, author in made.replies)
+    assert {"judge-a": 2 * N, "judge-b": 2 * N} == Counter(one.rater for one in made.verdicts)
+    server.fake.asked.clear()
+    assert [0, 0] == [cli(*words).status for words in commands]
+    assert not [asked for asked in server.fake.asked if asked.path.endswith(("/chat/completions", "/batches"))]
 
 
 def test_without_an_arena_or_pairs_there_is_nothing_to_judge(cli: Command, histories: Path) -> None:

@@ -11,8 +11,8 @@ import pytest
 from attunebench.errors import DataError
 from attunebench.metrics.draft import JUDGED
 from attunebench.reports import build_report, draw
-from attunebench.reports.audit import MARK, JudgeAudit, read_audit, standing_of, with_audits
 from attunebench.reports.layout import as_analysis
+from attunebench.scores.audits import MARK, JudgeAudit, arena_notices, read_audit, standing_of, with_audits
 
 LABEL = "judge-1 (relative scale)"
 
@@ -27,7 +27,7 @@ def _audit(**changes: Any) -> dict[str, Any]:
         "high": 0.61,
         "n": 1140,
         "conversations": 100,
-        "rule": "longest",
+        "rule": "longest reply",
         "rule_agreement": 0.57,
         "passed": False,
         "prompt_sha256": "a",
@@ -108,11 +108,10 @@ def test_a_judge_that_is_not_named_is_not_validated(make_scores: Any) -> None:
 
 
 def test_audits_are_found_beside_the_results_and_beside_the_scores(tmp_path: Path) -> None:
-    content = json.dumps({"schema_version": 1, "judges": [_audit()]})
     for place, task in (("study", "rating"), ("scored", "pairwise")):
         folder = tmp_path / place / "judge-audit" / task
         folder.mkdir(parents=True)
-        (folder / "audit.json").write_text(content)
+        (folder / "audit.json").write_text(json.dumps({"schema_version": 1, "judges": [_audit(task=task)]}))
     file = tmp_path / "scored" / "scores.json"
     file.write_text("{}")
     scores = with_audits({"metadata": {"results": str(tmp_path / "study" / "results")}}, str(file))
@@ -131,3 +130,31 @@ def test_an_audit_that_cannot_be_read_is_refused(tmp_path: Path, text: str) -> N
     (tmp_path / "audit.json").write_text(text)
     with pytest.raises(DataError):
         read_audit(tmp_path / "audit.json")
+
+
+def _arena(tmp_path: Path, **changes: Any) -> Path:
+    folder = tmp_path / "judge-audit" / "pairwise"
+    folder.mkdir(parents=True)
+    entry = _audit(task="pairwise", scale=None, passed=True, **changes)
+    (folder / "audit.json").write_text(json.dumps({"schema_version": 1, "judges": [entry]}))
+    return tmp_path / "arena"
+
+
+def test_an_arena_says_which_of_its_judges_are_validated(tmp_path: Path) -> None:
+    failed, passed = arena_notices(["judge-1", "judge-2"], {}, _arena(tmp_path))
+    assert ("judge-2" in failed, "judge-1" in failed) == (True, False)
+    assert ("judge-2" in passed, "judge-1" in passed) == (False, True)
+
+
+def test_a_judge_of_an_arena_that_was_asked_otherwise_is_not_validated(tmp_path: Path) -> None:
+    arena = _arena(tmp_path)
+    prompts = [{"verdicts": {"judge-1": {"prompt_set_sha256": sha}}} for sha in ("a", "z")]
+    same, other = (arena_notices(["judge-1"], made, arena) for made in prompts)
+    assert same != other
+    assert "another prompt" in other[0]
+
+
+def test_the_arena_of_an_audit_knows_its_own(tmp_path: Path) -> None:
+    _arena(tmp_path)
+    [said] = arena_notices(["judge-1"], {}, tmp_path / "judge-audit" / "pairwise")
+    assert "0.58" in said

@@ -16,12 +16,14 @@ from attunebench.cli.arguments import DryRunOption, QuietOption, comma_list, mod
 from attunebench.cli.asking import MODEL, ProviderArgument, checked, model_settings, run_settings
 from attunebench.cli.emitting import say
 from attunebench.cli.options import flag, options_of, with_options
+from attunebench.cli.run import Means, refuse_beside_batches, say_what_goes_on, show_batch_price
 from attunebench.errors import UsageError
 from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.text import counted, printable
 
 if TYPE_CHECKING:
-    from attunebench.runner import RunSummary
+    from attunebench.batches.ledger import Submission
+    from attunebench.runner import Observer, RunSummary
     from attunebench.runner.pricing import Estimate
 
 _OF_THE_BENCHMARK = ("judge_scale", "panas_strategy", "shard")
@@ -52,12 +54,16 @@ _REACHED = options_of(
 )
 
 
-@with_options(em=MODEL, values=_REPLIES)
+_MEANS = options_of(Means, without=("executor", "ray_address", "workers"))
+
+
+@with_options(em=MODEL, values=_REPLIES, means=_MEANS)
 def respond(
     provider: ProviderArgument,
     model: Annotated[
         str,
         typer.Argument(
+            metavar="MODEL",
             autocompletion=model_names,
             help="The provider's name for the model; baselines: random, majority (others reply like majority).",
         ),
@@ -75,6 +81,7 @@ def respond(
     *,
     em: dict[str, Any],
     values: dict[str, Any],
+    means: dict[str, Any],
 ) -> None:
     """Have a model reply to every history, as the supporter. Rerun to resume.
 
@@ -84,13 +91,14 @@ def respond(
 
     with _arena_with(histories, output, dry_run) as folder:
         settings = run_settings(model_settings(provider, model, **em), {}, output=folder, **values)
+        by = _means(means, settings)
         if dry_run:
-            _show(asking.estimate_replies(folder, settings, author=author), settings, "histories")
+            _show(asking.estimate_replies(folder, settings, author=author), settings, by, "histories")
             return
-        _ask(asking.ask_replies, settings, quiet, lambda n: counted(n, "reply", "replies"), "pairs", author=author)
+        _ask(asking.ask_replies, settings, by, quiet, lambda n: counted(n, "reply", "replies"), "pairs", author=author)
 
 
-@with_options(reached=_REACHED, values=_VERDICTS)
+@with_options(reached=_REACHED, values=_VERDICTS, means=_MEANS)
 def judge(
     arena: Annotated[Path, typer.Argument(metavar="ARENA", help="Folder of the arena.")],
     judges: Annotated[
@@ -115,20 +123,21 @@ def judge(
     *,
     reached: dict[str, Any],
     values: dict[str, Any],
+    means: dict[str, Any],
 ) -> None:
     """Have judges compare the replies of every pair, blind and in both orders. Rerun to resume.
 
-    Each verdict is a conversation of its own. Replies are shown without markdown and without their authors. A judge
+    Each verdict is requested in a fresh context. Replies are shown without markdown and without their authors. A judge
     skips pairs with replies of its own vendor's models.
     """
     from attunebench.arena import asking
 
     settings = checked(asking.verdict_settings, folder=arena, judges=judges_of(judges, **reached), **values)
-    how = {"orders": orders, "own_family": own_family}
+    by, how = _means(means, settings), dict[str, Any](orders=orders, own_family=own_family)
     if dry_run:
-        _show(asking.estimate_verdicts(arena, settings, **how), settings, "pairs")
+        _show(asking.estimate_verdicts(arena, settings, **how), settings, by, "pairs")
         return
-    _ask(asking.ask_verdicts, settings, quiet, lambda n: f"verdicts on {counted(n, 'pair')}", "score", **how)
+    _ask(asking.ask_verdicts, settings, by, quiet, lambda n: f"verdicts on {counted(n, 'pair')}", "score", **how)
 
 
 def judges_of(named: Sequence[str] | None, base_url: str | None, api_key: str | None) -> list[ModelSettings]:
@@ -139,10 +148,11 @@ def judges_of(named: Sequence[str] | None, base_url: str | None, api_key: str | 
     for provider, _, model in found:
         if not model:
             raise UsageError(f"--judge: give provider and model, such as openrouter:vendor/model, not {provider!r}.")
+    reached = {provider: (base_url, api_key) for provider, _, _ in found if provider != "baseline"}
     # A key must not travel to another host than the one that it is for.
-    if (base_url or api_key) and len({provider for provider, _, _ in found}) > 1:
+    if (base_url or api_key) and len(reached) > 1:
         raise UsageError("--base-url and --api-key apply to judges of one provider; name its judges alone.")
-    return [model_settings(provider, model, base_url, api_key) for provider, _, model in found]
+    return [model_settings(provider, model, *reached.get(provider, (None, None))) for provider, _, model in found]
 
 
 @contextmanager
@@ -170,16 +180,26 @@ def _arena_with(histories: Path, output: Path | None, dry_run: bool) -> Iterator
         yield output
 
 
-def _show(estimate: Estimate, settings: RunSettings, jobs: str) -> None:
+def _means(values: dict[str, Any], settings: RunSettings) -> Means:
+    """By what means models are asked: live or by batches. Raises UsageError."""
+    by = checked(Means, **values)
+    by.check(settings, alone=True)
+    return by
+
+
+def _show(estimate: Estimate, settings: RunSettings, by: Means, jobs: str) -> None:
     from attunebench.cli.running import show_estimate
     from attunebench.runner.pricing import known_prices
 
-    show_estimate(estimate, settings, known_prices(settings), jobs=jobs)
+    known = known_prices(settings)
+    show_estimate(estimate, settings, known, jobs=jobs)
+    show_batch_price(by, estimate, settings, known)
 
 
 def _ask(
     ask: Callable[..., RunSummary],
     settings: RunSettings,
+    by: Means,
     quiet: bool,
     made: Callable[[int], str],
     following: str,
@@ -189,10 +209,40 @@ def _ask(
     from attunebench.cli.progress import shown
     from attunebench.cli.running import run_again, say_how_it_ended, status_of
 
-    with shown(settings, quiet=quiet) as observer:
-        summary = ask(settings.output, settings, observer=observer, interruptible=True, **how)
-    say_how_it_ended(summary, settings, run_again(sys.argv), made=made(summary.written))
+    # Who has cancelled does not want to do so for ever.
+    again = run_again([word for word in sys.argv if word != "--cancel"])
+    under_way: list[Submission] = []
+    if by.batch:
+        summary, under_way = _ask_by_batches(ask, settings, by, again, quiet, **how)
+    else:
+        refuse_beside_batches(settings)
+        with shown(settings, quiet=quiet) as observer:
+            summary = ask(settings.output, settings, observer=observer, interruptible=True, **how)
+    say_how_it_ended(summary, settings, "" if under_way else again, made=made(summary.written))
+    if under_way:
+        say_what_goes_on(under_way, again)
     if status := status_of(summary):
         raise typer.Exit(status)
     if not quiet:
         say(f"Next: attune-bench arena {following} {shlex.quote(printable(str(settings.output)))}")
+
+
+def _ask_by_batches(
+    ask: Callable[..., RunSummary], settings: RunSettings, by: Means, again: str, quiet: bool, **how: Any
+) -> tuple[RunSummary, list[Submission]]:
+    """Ask by the provider's batch service: how it ended, and what continues there."""
+    from attunebench.batches.executor import BatchExecutor
+    from attunebench.batches.requests import Origin
+    from attunebench.cli.progress.batches import batches_shown
+
+    opened = list[BatchExecutor]()
+
+    def open_service(settings: RunSettings, observer: Observer) -> BatchExecutor:
+        options = {"interval": by.poll_interval, "discount": by.batch_discount, "cancel": by.cancel}
+        origin = Origin(command=again)
+        opened.append(BatchExecutor(settings, observer, origin=origin, interruptible=True, **options))
+        return opened[-1]
+
+    with batches_shown(settings, discount=by.batch_discount, quiet=quiet) as watcher:
+        summary = ask(settings.output, settings, observer=watcher, by=open_service, **how)
+    return summary, opened[-1].under_way

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -59,6 +60,7 @@ def score(
     from attunebench.arena.sampling import ArenaSettings
     from attunebench.arena.score import score_arena
     from attunebench.arena.scores import ArenaScores, about_of
+    from attunebench.scores.audits import arena_notices
 
     if output.suffix == ".jsonl":
         raise UsageError(f"{output} would replace a file of an arena; name another file with -o.")
@@ -66,11 +68,14 @@ def score(
     if not read.verdicts:
         raise DataError(f"{arena} contains no verdicts; `attune-bench arena judge` or people give them.")
     settings = ArenaSettings(ties, anchor, ensemble, ambiguous, seed, resamples)
+    judges = dict.fromkeys(one.rater for one in read.verdicts if one.rater_kind == "judge")
+    notices = arena_notices(judges, read.made, arena)
     about = about_of(read, settings, arena, output)
     if anchor and anchor not in about.authors:
         raise UsageError(f"{arena} has no author {anchor!r}; authors are {', '.join(sorted(about.authors))}.")
     with working("scoring"):
-        scores = ArenaScores(score_arena(read, settings), about)
+        lead, *rest = score_arena(read, settings)
+        scores = ArenaScores([replace(lead, warnings=(*notices, *lead.warnings)), *rest], about)
     emit(scores.json(), output, protect=[arena / "arena.json"])
     for problem in first(read.problems):
         warn(problem)
