@@ -77,7 +77,7 @@ def analyse(subject: Subject) -> Analysis:
     whole = _correlate(view, skills, "capabilities") if len(skills) > 1 else None
     labelled = {_ARENA: rated.values} if rated.known else {}
     labelled |= {base.label_of(metric_id): values for metric_id, values in primary.items()}
-    metrics = _correlate(view, labelled, "metrics", tested=False) if len(primary) > 1 else None
+    metrics = _correlate(view, labelled, "metrics", tested=False) if len(labelled) > 1 else None
     tables = [_capability_table(whole)] if whole else []
     tables += [_matrix(metrics)] if metrics else []
     tables.append(_reliability([one for one in (whole, metrics) if one], settings))
