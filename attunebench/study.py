@@ -17,6 +17,7 @@ from attunebench.published import rules_of
 from attunebench.scorer import score_folders
 from attunebench.scorer.folders import FolderOptions
 from attunebench.scores import read_scores
+from attunebench.scores.audits import with_audits
 from attunebench.scores.checks import group_key, require_shape
 from attunebench.scores.files import require_version
 from attunebench.scores.table import ScoreTable
@@ -245,17 +246,16 @@ def _parts(scores: ScoresLike) -> tuple[list[Mapping[str, Any]], list[str]]:
         names = ["The scores"]
     for part, name in zip(parts, names, strict=True):
         require_version(part, name)
-    return parts, names
+    return [with_audits(part, name) for part, name in zip(parts, names, strict=True)], names
 
 
 def _whole(scores: ScoresLike) -> tuple[Mapping[str, Any], str]:
     """The content of all scores files as one, and a name for it. Of a table the groups that it has; UsageError for one
     of some of their conversations, whose means no file holds."""
-    from attunebench.reports.audit import with_audits
     from attunebench.reports.merging import merged_scores
 
     parts, files = _parts(scores)
-    content = merged_scores([with_audits(part, file) for part, file in zip(parts, files, strict=True)], files)
+    content = merged_scores(parts, files)
     if isinstance(scores, ScoreTable):
         groups, ids = {group.key for group in scores.groups}, {*scores.ids}
         entries = {

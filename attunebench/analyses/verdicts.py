@@ -14,6 +14,7 @@ from attunebench.analyses.sampling import CORRECTIONS, beyond_reach, claimed, pl
 from attunebench.analyses.table import NOT_ESTIMABLE, ZERO_INFLATED, Cell, Table
 from attunebench.judging import judges_named
 from attunebench.metrics.draft import JUDGED
+from attunebench.scores.audits import audits_in, prompts_of, standing_of, validation_text
 from attunebench.scores.compatibility import findings
 from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
@@ -131,17 +132,25 @@ def shared_people_text(study: ScoreTable, settings: Settings) -> str:
 
 
 def judges_text(study: ScoreTable) -> str:
-    """Who judged the drafts, in a sentence: a judged score is an artefact of its judge and never stands without it."""
+    """Who judged the drafts, and whether these judges agree with participants: a judged score is an artefact of its
+    judge and never stands without it."""
     judged: dict[tuple[str, ...], list[str]] = {}
+    audits = [one for part in study.metadata for one in audits_in(part)]
+    passed, failed = dict[str, str](), dict[str, str]()
     for group in study.groups:
-        names = {judge for variant in variants_of(study, group) for judge in judges_named(variant)}
-        judged.setdefault(tuple(sorted(names)), []).append(f"{group.label} ({group.mode})")
+        variants = variants_of(study, group)
+        names = tuple(sorted({judge for variant in variants for judge in judges_named(variant)}))
+        judged.setdefault(names, []).append(f"{group.label} ({group.mode})")
+        good, bad = standing_of(names, audits, prompts_of(variants))
+        passed, failed = passed | good, failed | bad
     if len(judged) == 1:
         names_of_all = next(iter(judged))
         by = f"Drafts were judged by {listed(names_of_all)}."
-        return by if names_of_all else "The scores do not name the judge of the drafts."
-    parts = [f"{listed(names) or 'no judge named'} for {listed(who)}" for names, who in judged.items()]
-    return f"Drafts had different judges and are not comparable across them: {'; '.join(parts)}."
+        said = by if names_of_all else "The scores do not name the judge of the drafts."
+    else:
+        parts = [f"{listed(names) or 'no judge named'} for {listed(who)}" for names, who in judged.items()]
+        said = f"Drafts had different judges and are not comparable across them: {'; '.join(parts)}."
+    return " ".join([said, *validation_text(passed, failed)])
 
 
 def judges_note(study: ScoreTable, metric_ids: Iterable[str]) -> tuple[str, ...]:

@@ -84,12 +84,14 @@ def verdict_settings(folder: Path, judges: Sequence[ModelSettings], **values: An
 
 def estimate_replies(folder: Path, settings: RunSettings, *, author: str = "") -> Estimate:
     """The replies that would be requested, including those that the journal has. Raises as `ask_replies`."""
-    return _estimate(ReplyWork(folder, settings, author))
+    work = ReplyWork(folder, settings, author)
+    return estimate_work(work, work.notes)
 
 
 def estimate_verdicts(folder: Path, settings: RunSettings, *, orders: int = 2, own_family: bool = False) -> Estimate:
     """The verdicts that would be requested, including those that the journal has. Raises as `ask_verdicts`."""
-    return _estimate(VerdictWork(folder, settings, orders=orders, own_family=own_family))
+    work = VerdictWork(folder, settings, orders=orders, own_family=own_family)
+    return estimate_work(work, work.notes)
 
 
 def ask_work(
@@ -99,10 +101,6 @@ def ask_work(
     observer, settings = observer or Observer(), work.settings
     executor = (by or partial(Live, interruptible=interruptible))(settings, observer)
     return eventloop.run(Run(work, settings, default_codebook(), observer).by(executor), owner=settings.em.client)
-
-
-def _estimate(work: ArenaWork) -> Estimate:
-    return estimate_work(work, work.notes)
 
 
 class ReplyWork(ArenaWork):
@@ -239,10 +237,10 @@ class VerdictWork(ArenaWork):
             yield f"{name} does not judge {counted(own[name], 'pair')} with a reply of its own family (--own-family)."
         judges = [name for name, judge in self.models.items() if judge.provider != "baseline"]
         if unknown := [name for name in judges if self._families[name] is None]:
-            yield f"Family unknown, so no pair is left out: {listed(unknown)}."
+            yield f"The family of these judges is unknown, so they judge every pair: {listed(unknown)}."
         authors = {each[1] for each in self._texts if self.arena.replies[each].family is None}
         if authors and judges:
-            yield f"Family unknown, so every judge compares their replies: {listed(sorted(authors), most=4)}."
+            yield f"The family of these authors is unknown, so no judge skips them: {listed(sorted(authors), most=4)}."
 
 
 def is_quoted(quote: str, history: History) -> bool:

@@ -32,7 +32,7 @@ from attunebench.backends.baselines import preference_of
 from attunebench.conversations.groups import GROUPS, diagnosis_groups
 from attunebench.conversations.schema import Conversation, Turn
 from attunebench.protocol.arena import Shown
-from attunebench.reports.audit import AuditTask
+from attunebench.scores.audits import AuditTask
 from attunebench.statistics.agreement import Agreement, cohen_kappa, percent_agreement
 from attunebench.statistics.bootstrap import Floats, Labels, Resampling, resample_weights
 from attunebench.text import counted, number
@@ -287,6 +287,7 @@ def _splits(audit: Audit) -> Iterator[Table]:
         ("thirds", "By third of the conversation", "third", _third),
         ("diagnoses", "By self-reported diagnosis", "diagnosis", lambda one: groups[one.conversation]),
         ("margins", "By margin of the participant's choices", "margin", _margin),
+        ("pairs", "By the two replies", "replies", lambda one: [one.pair.rpartition("/")[2]]),
         ("questions", "By question", "question", lambda one: [one.question]),
     )  # fmt: skip
     notes = {

@@ -40,7 +40,6 @@ from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.calls import RATINGS, Call, Record
 from attunebench.protocol.plan import plan_conversation, with_draft
 from attunebench.reports.analyses import render
-from attunebench.reports.audit import FILE, SCHEMA_VERSION, AuditTask, JudgeAudit
 from attunebench.results.votes import vote_of
 from attunebench.runner.events import Observer, RunSummary
 from attunebench.runner.fingerprint import settled
@@ -48,6 +47,7 @@ from attunebench.runner.order import stratified_order
 from attunebench.runner.pricing import Estimate, estimate_work
 from attunebench.runner.rejudge import rejudge_settings
 from attunebench.runner.settings import ModelSettings, RunSettings
+from attunebench.scores.audits import FILE, SCHEMA_VERSION, AuditTask, JudgeAudit
 
 PARTICIPANT = "participant"
 PEOPLE_AGREE = 0.722

@@ -37,18 +37,22 @@ from attunebench.statistics.rank_tests import spearman_p
 
 
 class Property(NamedTuple):
-    """Something that replies tell of their author: `field` of a reply, and the author's value is the median."""
+    """Something that replies tell of their author: `field` of a reply, and the author's value is the median. So many
+    (`scale`) of the smaller `unit` are one of what is in the files."""
 
     id: str
     field: str
-    name: str
     label: str
+    unit: str
+    scale: float
 
 
 _PROPERTIES = (
-    Property("latency", "seconds_to_first_token", "latency", "seconds to first token"),
-    Property("size", "parameters", "size", "parameters (billions)"),
+    Property("latency", "seconds_to_first_token", "seconds to first token", "milliseconds", 1e3),
+    Property("size", "parameters", "parameters (billions)", "parameters", 1e9),
 )
+_FEWEST = 3
+"""Under so many authors there is no correlation."""
 
 
 def beside(arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> Analysis:
@@ -56,22 +60,23 @@ def beside(arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> Ana
 
     Replies of people have neither. Missing where fewer than three authors have one of them.
     """
-    groups = rater_groups(verdicts.with_people_as_one(), with_anchor(verdicts, settings))
-    rated = rate(groups[0].table, with_anchor(verdicts, settings)) if groups else None
-    if rated is None:
-        raise Missing("No verdict in this arena has an answer.")
+    verdicts, settings = verdicts.with_people_as_one(), with_anchor(verdicts, settings)
+    known_of = {one: _values(arena, verdicts.authors, one.field) for one in _PROPERTIES}
+    groups = rater_groups(verdicts, settings)
+    if not groups or all((~np.isnan(values)).sum() < _FEWEST for values, _ in known_of.values()):
+        raise Missing("Replies of fewer than three authors have `seconds_to_first_token` or `parameters`.")
+    rated = rate(groups[0].table, settings)
     cells = rated.cells(drills_of(rated.authors, ("rater", groups[0].key)))
-    found = {one: _values(arena, rated.authors, one.field) for one in _PROPERTIES}
-    found = {one: of for one, of in found.items() if (~np.isnan(of[0] + rated.value)).sum() > 2}
+    linked = np.array([name in rated.groups[0] for name in rated.authors])
+    found = {one: (np.where(linked, values, np.nan), n) for one, (values, n) in known_of.items()}
+    found = {one: of for one, of in found.items() if (~np.isnan(of[0])).sum() >= _FEWEST}
     if not found:
-        raise Missing(
-            "Latency or size must be known of at least three authors (`seconds_to_first_token`, `parameters`)."
-        )
+        raise Missing("Fewer than three authors with a known latency or size were compared with each other.")
     correlated = [(one, _correlation(rated, of[0], one.id)) for one, of in found.items()]
     tables = [_authors(one, rated.authors, cells, *of) for one, of in found.items()]
     return Analysis(
         shows=" ".join(
-            f"Rating by {groups[0].name} and {one.name}: ρ = {with_interval(cell, 2)} over {cell.n} authors."
+            f"Rating by {groups[0].name} and {one.id}: ρ = {with_interval(cell, 2)} over {cell.n} authors."
             for one, cell in correlated
         ),
         cannot="A correlation over few authors is imprecise. Models differ in more than latency and size, so it does "
@@ -124,17 +129,17 @@ def _authors(
 ) -> Table:
     """The authors of whom it is known, the lowest value first."""
     at = [int(place) for place in np.argsort(values, kind="stable") if values[place] > 0]
-    log = f"log10 {one.label}"
+    log = f"log10 {one.unit}"
     return table(
         one.id,
-        f"Rating against {one.name}",
+        f"Rating against {one.id}",
         words("author", [authors[place] for place in at]),
         counts("replies", [replies[place] for place in at], "", "Replies of which it is known."),
         column("value", values[at], one.label, meaning="The median over the author's replies.", digits=2),
-        column("log", np.log10(values[at]), log, digits=2),
+        column("log", np.log10(values[at] * one.scale), log, digits=2),
         column("rating", [cells[place] for place in at], meaning="As in the ratings.", better=True, digits=0),
         chart=Chart(
-            "scatter", "author", ("log", "rating"), f"Rating against {one.name}", log, lead=one is _PROPERTIES[0]
+            "scatter", "author", ("log", "rating"), f"Rating against {one.id}", log, lead=one is _PROPERTIES[0]
         ),
     )
 

@@ -32,8 +32,8 @@ from attunebench.runner import ModelSettings, RunSettings
 AUTHORS = ("majority", "random")
 JUDGES = ("longest", "lexicon")
 NOTICE = (
-    "This is a demonstration and not a finding: the conversations are synthetic, the models are built-in baselines, and "
-    "the raters are simple rules and the synthetic participants."
+    "This is a demonstration and not a finding: the conversations are synthetic, the models are built-in baselines, "
+    "and the raters are simple rules and the synthetic participants."
 )
 _QUESTION = "general"
 """The comparison of two replies that asks which one is preferred all in all."""

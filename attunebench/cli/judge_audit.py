@@ -107,7 +107,7 @@ def judge_audit(
     from attunebench.arena.sampling import ArenaSettings
     from attunebench.cli.loading import load
     from attunebench.errors import DataError
-    from attunebench.reports.audit import audit_folder
+    from attunebench.scores.audits import audit_folder
 
     every = questions == "all"
     where = ran_folders(results, conversations)

@@ -104,13 +104,14 @@ class Page:
     def _make(self) -> tuple[bytes, int]:
         from attunebench import api
         from attunebench.reports.html import render_html
+        from attunebench.scores.audits import with_audits
         from attunebench.transcripts import FolderTranscripts
 
         scores = api.score(self._results, self._conversations)
         metadata = scores["metadata"]
         digest = metadata.get("ground_truth_sha256")
         with FolderTranscripts(self._conversations, self._results, sha256=digest) as evidence:
-            return render_html(scores, evidence=evidence).encode(), metadata["n_results"]
+            return render_html(with_audits(scores, ""), evidence=evidence).encode(), metadata["n_results"]
 
 
 def _versions(folder: Path) -> set[tuple[Path, int, int]]:

@@ -12,8 +12,8 @@ from dataclasses import replace
 from attunebench.analyses.table import Analysis, Cell, Drill, Filled, Table, column, counts, number_of, table, words
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.rates import percent, rounded_down
-from attunebench.reports.audit import MARK
 from attunebench.reports.model import NO_INTERVAL, Group, Reference, Report, Row, Section, Standing
+from attunebench.scores.audits import MARK
 from attunebench.text import UNDEFINED
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from attunebench.errors import DataError
 from attunebench.published import mixed_rules, rules_of
-from attunebench.reports.audit import AUDITS
+from attunebench.scores.audits import AUDITS
 from attunebench.scores.checks import group_key, require_shape
 
 

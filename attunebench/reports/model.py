@@ -17,8 +17,8 @@ from attunebench.constants import MODES
 from attunebench.judging import judges_named
 from attunebench.metrics.registry import Metric, below_chance, no_reference
 from attunebench.published import BY_SE
-from attunebench.reports.audit import audits_in, standing_of
 from attunebench.scores import BASE_RATE
+from attunebench.scores.audits import audits_in, prompts_of, standing_of
 from attunebench.scores.checks import group_key
 from attunebench.text import UNDEFINED
 
@@ -203,8 +203,7 @@ def _group(
     values = {metric: _cell(value) for metric, value in entry["metrics"].items()}
     sample = coverage.get("sample")
     judges = tuple(named) or strings(metadata.get("judges"))
-    prompts = {prompt for variant in variants if isinstance(prompt := variant.get("prompt_set_sha256"), str)}
-    validated, unvalidated = standing_of(judges, audits_in(metadata), prompts)
+    validated, unvalidated = standing_of(judges, audits_in(metadata), prompts_of(variants))
     return Group(
         *group_key(entry),
         n=entry.get("n_conversations") or coverage.get("scored") or 0,

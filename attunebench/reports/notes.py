@@ -12,8 +12,8 @@ from typing import Any
 from attunebench.metrics.rates import ANSWERED_ENOUGH, percent
 from attunebench.published import published_remarks, rules_of
 from attunebench.reports import servers
-from attunebench.reports.audit import MARK, validation_text
 from attunebench.reports.model import NO_INTERVAL, PRIMARY_MODE, Group, Reference, strings
+from attunebench.scores.audits import MARK, validation_text
 from attunebench.text import counted, listed
 
 _MUST_AGREE = {

@@ -146,7 +146,7 @@ def test_a_slice_has_the_numbers_of_an_arena_of_that_slice():
     alone = replace(arena, verdicts=[v for v in arena.verdicts if arena.pairs[v.pair].history in there])
     for rater in ("people", "judge0", TOGETHER):
         row, whole = cells(found(), "slices", "adversarial", rater), cells(analysed(alone), "majority", rater)
-        for name in ("pairs", "tied", "agree", "kappa", "ac1", "ceiling"):
+        for name in ("n", "tied", "agree", "kappa", "ac1", "ceiling"):
             assert pytest.approx(whole[name].value) == row[name].value
 
 
@@ -172,7 +172,7 @@ def test_pairs_with_a_majority_under_two_thirds_are_counted_as_ambiguous():
         pairs += len(signs) > 1
         ambiguous += len(signs) > 1 and 3 * max(Counter(signs).values()) < 2 * len(signs)
     row = cells(found(), "clear", "all")
-    assert (pairs, ambiguous) == (row["pairs"].value, row["number"].value)
+    assert (pairs, ambiguous) == (row["n"].value, row["number"].value)
 
 
 def test_the_ensemble_of_judges_is_a_judge():

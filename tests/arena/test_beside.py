@@ -67,7 +67,7 @@ def test_latency_and_size_are_drawn_on_a_logarithmic_scale_from_low_to_high():
     rows = rows_of(analysed(contest()), "latency")
     values = [row["value"].value for row in rows]
     assert sorted(values) == values
-    assert pytest.approx(np.log10(values)) == [row["log"].value for row in rows]
+    assert pytest.approx(3 + np.log10(values)) == [row["log"].value for row in rows]
 
 
 def test_the_ratings_are_those_of_the_ratings():
@@ -173,3 +173,13 @@ def test_a_file_without_ratings_is_refused(tmp_path):
     path.write_text(ArenaScores([Analysis("arena-people")], About(folder="there")).json())
     with pytest.raises(DataError):
         arena_ratings(path)
+
+
+def test_authors_that_were_never_compared_are_not_correlated():
+    """Ratings of unconnected groups have no common scale."""
+    arena = contest()
+    apart = {
+        id: one for id, one in arena.pairs.items() if ("m5" in (one.left, one.right)) == ("m4" in (one.left, one.right))
+    }
+    cut = replace(arena, pairs=apart, verdicts=[one for one in arena.verdicts if one.pair in apart])
+    assert {"m0", "m1", "m2", "m3"} == {row["author"].value for row in rows_of(analysed(cut), "latency")}

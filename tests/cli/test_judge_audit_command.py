@@ -22,9 +22,9 @@ from attunebench.arena.folder import Arena
 from attunebench.codebook import default_codebook
 from attunebench.conversations import load_conversations
 from attunebench.protocol.plan import plan_conversation, with_draft
-from attunebench.reports.audit import MARK, read_audit
 from attunebench.runner import ModelSettings, RunSettings
 from attunebench.runner.rejudge import rejudge_settings
+from attunebench.scores.audits import MARK, read_audit
 from attunebench.selftest.answers import varied_text
 from attunebench.selftest.behaviours import Asked, Behaviour
 from attunebench.selftest.server import Answer, FakeServer, Status

@@ -11,8 +11,8 @@ import pytest
 from attunebench.errors import DataError
 from attunebench.metrics.draft import JUDGED
 from attunebench.reports import build_report, draw
-from attunebench.reports.audit import MARK, JudgeAudit, arena_notices, read_audit, standing_of, with_audits
 from attunebench.reports.layout import as_analysis
+from attunebench.scores.audits import MARK, JudgeAudit, arena_notices, read_audit, standing_of, with_audits
 
 LABEL = "judge-1 (relative scale)"
 
@@ -108,11 +108,10 @@ def test_a_judge_that_is_not_named_is_not_validated(make_scores: Any) -> None:
 
 
 def test_audits_are_found_beside_the_results_and_beside_the_scores(tmp_path: Path) -> None:
-    content = json.dumps({"schema_version": 1, "judges": [_audit()]})
     for place, task in (("study", "rating"), ("scored", "pairwise")):
         folder = tmp_path / place / "judge-audit" / task
         folder.mkdir(parents=True)
-        (folder / "audit.json").write_text(content)
+        (folder / "audit.json").write_text(json.dumps({"schema_version": 1, "judges": [_audit(task=task)]}))
     file = tmp_path / "scored" / "scores.json"
     file.write_text("{}")
     scores = with_audits({"metadata": {"results": str(tmp_path / "study" / "results")}}, str(file))

@@ -60,7 +60,7 @@ def score(
     from attunebench.arena.sampling import ArenaSettings
     from attunebench.arena.score import score_arena
     from attunebench.arena.scores import ArenaScores, about_of
-    from attunebench.reports.audit import arena_notices
+    from attunebench.scores.audits import arena_notices
 
     if output.suffix == ".jsonl":
         raise UsageError(f"{output} would replace a file of an arena; name another file with -o.")

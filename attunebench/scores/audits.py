@@ -6,6 +6,7 @@ Declares the judges of audit.json, finds the files beside scores, and says in a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -77,7 +78,9 @@ def audit_folder(results: Path) -> Path:
 def with_audits(scores: Mapping[str, Any], file: str) -> Mapping[str, Any]:
     """The scores with what is known of judges in their metadata: from audits beside the results that were scored, and
     beside the scores `file`. Raises DataError for an audit that cannot be read."""
-    metadata = scores.get("metadata") or {}
+    metadata = scores.get("metadata", {})
+    if not isinstance(metadata, Mapping):
+        return scores
     named = metadata.get("results")
     results = [Path(named), Path(file).parent / named] if isinstance(named, str) and named else []
     own = [audit_folder(Path(file))] if Path(file).is_file() else []
@@ -86,12 +89,17 @@ def with_audits(scores: Mapping[str, Any], file: str) -> Mapping[str, Any]:
     audits = [one for path in paths for one in read_audit(path)]
     if not audits:
         return scores
-    entries = [one.model_dump(mode="json") for one in audits]
-    return {**scores, "metadata": {**metadata, AUDITS: [*metadata.get(AUDITS, ()), *entries]}}
+    known = dict.fromkeys([*audits_in(metadata), *audits])
+    return {**scores, "metadata": {**metadata, AUDITS: [one.model_dump(mode="json") for one in known]}}
 
 
-def audits_in(metadata: Mapping[str, Any]) -> tuple[JudgeAudit, ...]:
-    return tuple(map(JudgeAudit.model_validate, metadata.get(AUDITS) or ()))
+def audits_in(metadata: Mapping[str, Any]) -> list[JudgeAudit]:
+    """The audits in the metadata of scores; what is none counts as nothing."""
+    entries, audits = metadata.get(AUDITS), list[JudgeAudit]()
+    for entry in entries if isinstance(entries, list) else ():
+        with suppress(ValidationError):
+            audits.append(JudgeAudit.model_validate(entry))
+    return audits
 
 
 def standing_of(
@@ -116,6 +124,11 @@ def standing_of(
         else:
             failed[judge] = f"audited for the {own[0].task} task alone" if own else "not audited"
     return passed, failed
+
+
+def prompts_of(variants: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The digests of the prompt sets of results with these settings of a scores file."""
+    return {prompt for one in variants if isinstance(prompt := one.get("prompt_set_sha256"), str)}
 
 
 def validation_text(
