@@ -120,6 +120,7 @@ def analyze(
     scores: ScoresLike,
     *names: str,
     other_labels: Sequence[OneScores] = (),
+    arena: str | Path | None = None,
     progress: Callable[[Sequence[str]], Iterable[str]] | None = None,
     **options: Unpack[AnalysisOptions],
 ) -> AnalysisResult:
@@ -128,8 +129,9 @@ def analyze(
     `.verdict` states what the numbers show, `.tables` and `.to_df(table)` contain the numbers, and
     `result["perspective-gap"]` selects one of several. `.save(path)` chooses the format by the file extension. An
     analysis that the scores do not support gives the reason in `missing`. `other_labels`: the same results scored on
-    other labels, for "label-sets". `progress` wraps the iteration over names, like `tqdm`. docs/analyses.md lists the
-    analyses. Raises UsageError for an unknown name, metric or mode, DataError for scores that cannot be analysed.
+    other labels, for "label-sets". `arena`: a file that `arena score` wrote, for "independence". `progress` wraps the
+    iteration over names, like `tqdm`. docs/analyses.md lists the analyses. Raises UsageError for an unknown name,
+    metric or mode, DataError for scores that cannot be analysed.
     """
     from attunebench.analyses import ANALYSES, Subject, analyse, entry
     from attunebench.views import AnalysisResult
@@ -145,6 +147,10 @@ def analyze(
     if settings.mode is not None:
         study.of_mode(settings.mode)
     subject = Subject(study, settings, tuple(others))
+    if arena is not None:
+        from attunebench.arena.beside import arena_ratings
+
+        subject = replace(subject, arena=arena_ratings(Path(arena)))
     made = tuple(analyse(name, subject) for name in (chosen if progress is None else progress(chosen)))
     rules = " and ".join(one.rules for one in (study, *others)) if chosen == ("rules",) else study.rules
     return AnalysisResult(made, rules, study, brief=not names)

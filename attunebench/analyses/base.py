@@ -71,11 +71,13 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What an analysis is given: the study, the same results under other labels or settings, and how."""
+    """What an analysis is given: the study, the same results under other labels or settings, and how. `arena`: whose
+    ratings of an arena these are, and each author's rating there."""
 
     study: ScoreTable
     settings: Settings
     others: Sequence[ScoreTable] = ()
+    arena: tuple[str, Mapping[str, float]] | None = None
 
 
 # Whom to look at

@@ -34,6 +34,9 @@ _CAPABILITIES: Mapping[str, tuple[str, ...]] = {
     "preference (HP)": ("binary_hp_accuracy",),
 }
 _BESIDE, _JUDGED = "preference (HP)", "quality"
+_ARENA = "arena rating"
+_BESIDE_ARENA = ("composite", "pairwise_accuracy", "binary_hp_accuracy", "draft_judge")
+"""Metrics that always stand beside ratings of an arena."""
 
 
 class Correlated(NamedTuple):
@@ -59,16 +62,20 @@ def analyse(subject: Subject) -> Analysis:
     """Correlations between capabilities and between primary metrics, reliabilities, and the same in subgroups."""
     view = View.of_models(subject, least=3)
     study, settings = view.study, view.settings
-    primary = base.defined_metrics(study, base.wanted_metrics(settings, base.CANONICAL))
+    rated, no_order = _arena_ratings(subject, study), judges_differ(study, "draft_judge")
+    beside = [m for m in _BESIDE_ARENA if not (no_order and m == "draft_judge")] if rated.known else []
+    wanted = (*beside, *base.wanted_metrics(settings, base.CANONICAL))
+    primary = base.defined_metrics(study, dict.fromkeys(wanted))
     skills = _capabilities(study)
     judged = _CAPABILITIES[_JUDGED] if _JUDGED in skills else ()
     warnings = verdicts.comparability(study, judged)
-    if judges_differ(study, "draft_judge"):  # models with different judges have no common order
+    if no_order:  # models with different judges cannot be ranked together
         skills.pop(_JUDGED, None)
     if len(primary) < 2 and len(skills) < 2:
         raise Missing("At least two skills must be defined in these results.")
     whole = _correlate(view, skills, "capabilities") if len(skills) > 1 else None
-    labelled = {base.label_of(metric_id): values for metric_id, values in primary.items()}
+    labelled = {_ARENA: rated.values} if rated.known else {}
+    labelled |= {base.label_of(metric_id): values for metric_id, values in primary.items()}
     metrics = _correlate(view, labelled, "metrics", tested=False) if len(primary) > 1 else None
     tables = [_capability_table(whole)] if whole else []
     tables += [_matrix(metrics)] if metrics else []
@@ -81,8 +88,35 @@ def analyse(subject: Subject) -> Analysis:
         "A weak correlation does not show independence if a ranking is not reproducible; the corrected correlation is "
         "then imprecise and can reach its bound of 1.",
         warnings=warnings,
-        notes=verdicts.judges_note(study, judged if _JUDGED in skills else ()),
+        notes=(*verdicts.judges_note(study, judged if _JUDGED in skills else ()), *filter(None, (rated.note,))),
     )
+
+
+class ArenaRatings(NamedTuple):
+    """Ratings of an arena as values (conversations, models) that are the same in each conversation, NaN for a model
+    that is not in the arena. `known`: of three models or more. `note` says whose ratings these are, and of whom."""
+
+    values: Floats
+    known: bool = False
+    note: str = ""
+
+
+def _arena_ratings(subject: Subject, study: ScoreTable) -> ArenaRatings:
+    """The ratings of the arena for these models. An author is a model if it has its name, alone or with a provider."""
+    shape = (len(study.ids), len(study.groups))
+    if subject.arena is None:
+        return ArenaRatings(np.full(shape, np.nan))
+    title, ratings = subject.arena
+    found = np.full(len(study.groups), np.nan)
+    for place, group in enumerate(study.groups):
+        provider, model = group.model_key
+        names = (f"{provider}:{model}", f"{provider}/{model}", f"{model} ({provider})", model, group.label)
+        found[place] = next((ratings[name] for name in names if name in ratings), np.nan)
+    rated = int((~np.isnan(found)).sum())
+    note = f"The arena has ratings of {rated} of these {len(found)} models; at least three are required."
+    if rated > 2:
+        note = f"{_ARENA}: {title}, of {rated} of {len(found)} models. The intervals of ratings do not enter."
+    return ArenaRatings(np.broadcast_to(found, shape), rated > 2, note)
 
 
 def _capabilities(study: ScoreTable) -> dict[str, Floats]:
@@ -228,7 +262,9 @@ def _matrix(metrics: Correlated) -> Table:
 
 
 def _reliability(parts: list[Correlated], settings: Settings) -> Table:
-    halves = [(name, half, part.reliability[name]) for part in parts for name, half in part.halves.items()]
+    halves = [
+        (name, half, part.reliability[name]) for part in parts for name, half in part.halves.items() if name != _ARENA
+    ]
     return table(
         "reliability",
         "Reproducibility of each ranking",

@@ -94,7 +94,8 @@ class Chart:
 
     `sort`: rows stand best first by this column. `first`: only so many rows are drawn, of sorted ones those farthest
     from 0. `bands`: rows of one value in this column (a tier) stand on one ground. `roles`: ids of columns or labels of
-    rows that are no model's; rows marked "reference" need none. `lead`: it answers the analysis' question.
+    rows that are no model's; rows marked "reference" need none. `lead`: it answers the analysis' question. `shade`: two
+    lines with a ground between them.
     """
 
     kind: ChartKind
@@ -109,6 +110,7 @@ class Chart:
     sort: str = ""
     bands: str = ""
     lead: bool = False
+    shade: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,8 @@ class Plot:
     """A chart with its numbers: the page draws it as SVG and `figures` for print.
 
     `panels` are plots of some of its columns each, over the same rows, that stand side by side; () where it is one.
-    `roles`: id of a column that is no model's. `more` counts the rows that are in the table alone.
+    `roles`: id of a column that is no model's. `more` counts the rows that are in the table alone. `shade`: from where
+    to where the ground is shaded.
     """
 
     kind: ChartKind
@@ -165,6 +168,7 @@ class Plot:
     roles: Mapping[str, Role] = field(default_factory=dict)
     panels: tuple[Plot, ...] = ()
     more: int = 0
+    shade: tuple[float, float] | None = None
 
     def span(self, more: Iterable[float] = (), *, intervals: bool = True) -> tuple[float, float]:
         """The least and greatest of its values, of their intervals and of `more`; (0, 1) without any."""
@@ -216,7 +220,9 @@ def plot(table: Table, chart: Chart) -> Plot:
     shown = shown[: chart.first]
     whole = Plot(chart.kind, chart.title, chart.axis, columns, tuple(shown), roles=chart.roles, more=total - len(shown))
     if chart.kind not in _IN_ROWS or len(columns) <= width:
-        return replace(whole, lines=_lines_of(chart, columns[0].id if columns else ""))
+        lines = _lines_of(chart, columns[0].id if columns else "")
+        ends = sorted(lines[name] for name in chart.shade if name in lines)
+        return replace(whole, lines=lines, shade=(ends[0], ends[-1]) if len(ends) > 1 else None)
     titles = list(dict.fromkeys(keys)) if chart.across else [one.label for one in columns]
     panels = []
     for title, start in zip(titles, range(0, len(columns), width), strict=True):

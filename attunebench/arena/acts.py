@@ -37,6 +37,13 @@ from attunebench.statistics.bootstrap import Floats, Labels, ratio, sum_by_clust
 from attunebench.text import levelled
 
 WARMTH = "generic warmth"
+_CANNOT = (
+    "Acts are found by English words, so plain forms of an act are found and others are missed: of the replies of the "
+    "demo set that its labels call validating, under half are found, and nearly all that are found are right. Compare "
+    "shares between columns; they are no totals. A rationale that says that an act is absent cites it too. The prompt "
+    "of judges names validation, scope and stock warmth, which may lead them to cite these. Each interval stands "
+    "alone: of 20 differences without an effect, one excludes 0 by chance."
+)
 _KINDS: tuple[ReplyKind, ...] = ("human", "model", "original", "alternate", "edited")
 _MODELS: tuple[ReplyKind, ...] = ("model", "original", "alternate")
 _EVERYWHERE = "all"
@@ -93,11 +100,7 @@ def acts(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis
         raise Missing("There are no rationales and no replies in which acts could be found.")
     return Analysis(
         shows=" ".join(filter(None, (_cited_text(made), _done_text(made)))),
-        cannot="Acts are found by English words: a lexicon finds plain forms of an act and misses others (on the "
-        "labelled demo set nearly all validation that it finds is right, but it finds half), so compare shares between "
-        "columns and do not read them as totals. A rationale that says that an act is absent cites it too. The prompt "
-        "of judges names validation, questions of scope and stock warmth, which may lead them to cite these. Each "
-        "interval stands alone: of 20 differences without an effect, one excludes 0 by chance.",
+        cannot=_CANNOT,
         tables=tuple(made),
         notes=(
             f"Acts: {'; '.join(f'{act.name}, which {act.meaning}' for act in lexicon())}.",
@@ -152,7 +155,8 @@ class _Citing:
             "Which acts do rationales cite?",
             words("act", [act.name for act in lexicon()]),
             *columns,
-            caption="n: rationales of verdicts that were given; of overlaps, those of people that a judge could share.",
+            caption="n: rationales of verdicts that were given; of the overlap, rationales of people where the person "
+            "or such a judge cites the act.",
             chart=chart
             if len(there) > 1
             else Chart("intervals", "act", tuple(there), chart.title, chart.axis, lead=True),
@@ -298,8 +302,10 @@ def _cited_text(tables: Sequence[Table]) -> str:
     for side in (PEOPLE, JUDGES):
         if side in ids:
             row = max(made.rows, key=lambda row: number_of(row[ids.index(side)]) or 0.0)
-            parts.append(f"{side} cite {row[0].value} most often ({with_interval(row[ids.index(side)])})")
-    text = listed(parts) + "."
+            cell = row[ids.index(side)]
+            often = f"cite {row[0].value} most often ({with_interval(cell)}, n = {cell.n})"
+            parts.append(f"{side} {often if cell.value else 'cite none of the acts'}")
+    text = f"{listed(parts)}."
     return f"{text[0].upper()}{text[1:]} {_differences(made, 0, made.rows, 'People', 'judges', 'cite')}".strip()
 
 
@@ -328,4 +334,4 @@ def _differences(
         return f"Too few histories to compare {one.lower()} with {other}{where}."
     if not shown:
         return f"{one} and {other} do not differ significantly in any act{where}."
-    return f"{one} {verb} these acts more (+) or less often (−) than {other}{where}: {listed(shown)}."
+    return f"{one} {verb} these acts more (+) or less often (−) than {other}{where}: {listed(shown, most=8)}."

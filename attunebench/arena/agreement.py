@@ -15,7 +15,7 @@ import numpy as np
 from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, column, counts, number_of, table, words
 from attunebench.analyses.verdicts import counted, listed, sentences, with_interval
 from attunebench.arena.ceiling import ceiling, spread_of
-from attunebench.arena.coefficients import Agreeing, Part, Where, bounds
+from attunebench.arena.coefficients import Agreeing, Part, bounds
 from attunebench.arena.folder import Arena
 from attunebench.arena.sampling import JUDGES, ArenaSettings
 from attunebench.arena.table import PEOPLE, VerdictTable
@@ -26,17 +26,17 @@ CHANCE = 0.5
 _COLUMNS = {
     one.column.id: one
     for one in (
-        counts("pairs", (), "", "Pairs that were compared."),
+        counts("n", (), "pairs", "Pairs that were compared."),
         counts("comparisons", (), "", "Comparisons: one for each person whose fellow raters have a majority."),
         counts("tied", (), "left out", "Comparisons left out because the majority of the others is a tie."),
         column("agree", (), "", "share", "Share that agrees; a tie counts half, so chance is 0.5.", better=True),
+        column("ceiling", (), "", "share", "What a judge without noise would reach against the same majorities."),
         column("same", (), "people, same pairs", "share", "The same for people, where this rater gave a verdict."),
         column("difference", (), "minus people", meaning="Agreement minus that of people on the same comparisons."),
         column("decided", (), "agree without ties", "share", "Of verdicts that name a better reply.", better=True),
         column("kappa", (), "Cohen κ", meaning="Over left, right and same.", better=True, digits=2),
         column("ac1", (), "Gwet AC1", meaning="Over left, right and same; stable if one dominates.", digits=2),
         column("ties", (), "own ties", "share", "Share of verdicts without a winner; for judges also flips by order."),
-        column("ceiling", (), "", "share", "What a judge without noise would reach against the same majorities."),
     )
 }
 
@@ -51,19 +51,14 @@ def agreement(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Ana
     if not len(answered) or np.bincount(answered.pair).max() < 2:
         raise Missing("Agreement requires two raters who gave verdicts on the same pair.")
     one = Agreeing(merged, settings)
-    narrow = ("pairs", "tied", "agree", "same", "difference", "kappa", "ac1")
+    narrow = ("n", "tied", "agree", "same", "difference", "kappa", "ac1")
+    wide = (*narrow[:3], "ceiling", *narrow[3:])
     tables = (
         _against(one, "majority", "Agreement with the majority of the other people", [one.whole], tuple(_COLUMNS)),
-        _against(one, "slices", "Agreement by slice", one.slices(), (*narrow, "ceiling"), "slice"),
-        _against(one, "dimensions", "Agreement by dimension", one.dimensions(), (*narrow, "ceiling"), "dimension"),
+        _against(one, "slices", "Agreement by slice", one.slices(), wide, "slice"),
+        _against(one, "dimensions", "Agreement by dimension", one.dimensions(), wide, "dimension"),
         _against(one, "margins", "Agreement by how clear the majority is", one.margins(), narrow, "majority"),
-        _against(
-            one,
-            "people",
-            "Each person against the majority of the others",
-            one.persons(),
-            ("pairs", "tied", "agree", "kappa", "ac1", "ties"),
-        ),
+        _against(one, "people", "Agreement of each person", one.persons(), (*narrow[:3], *narrow[5:], "ties")),
         _two_raters(one),
         _alpha(one),
         _people(one),
@@ -75,6 +70,10 @@ def agreement(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Ana
         "they share raises their agreement and with it the ceiling.",
         tables=tuple(made for made in tables if made.rows),
         warnings=tuple(_warnings(one, len(arena.pairs))),
+        notes=(
+            f"{100 * settings.level:g} % percentile bootstrap intervals for these raters, {settings.resamples:,} "
+            "resamples of histories. n: pairs.",
+        ),
     )
 
 
@@ -97,7 +96,7 @@ def _against(one: Agreeing, id: str, title: str, parts: Sequence[Part], ids: tup
         *(_COLUMNS[id] for id in ids),
         rows=rows,
         caption="Reference: the majority of the other people who saw the pair, for each of them; the same for people "
-        f"and judges. {one.how}",
+        "and judges.",
         chart=Chart(
             *("bars" if noun else "intervals", "rater", ("agree",), title, "share that agrees", lines),
             roles={PEOPLE: "person", one.label(JUDGES): "all models"},
@@ -130,10 +129,10 @@ def _two_raters(one: Agreeing) -> Table:
         "Agreement of two raters",
         words("rater"),
         words("other", label="with"),
-        *(_COLUMNS[id] for id in ("pairs", "agree", "decided", "kappa", "ac1")),
+        *(_COLUMNS[id] for id in ("n", "agree", "decided", "kappa", "ac1")),
         rows=rows,
         caption="Every two people who saw a pair, each of them with a judge, every two judges. Pairs that both call "
-        f"the same count in κ and AC1 alone. {one.how}",
+        "the same count in κ and AC1 alone.",
     )
 
 
@@ -160,10 +159,10 @@ def _alpha(one: Agreeing) -> Table:
         words("raters"),
         words("of"),
         counts("number", (), "number of raters"),
-        counts("pairs", (), "", "Pairs with verdicts of two or more of these raters."),
+        counts("n", (), "pairs", "Pairs with verdicts of two or more of these raters."),
         column("alpha", (), "Krippendorff α", meaning="1 is full agreement, 0 chance.", better=True, digits=2),
         rows=rows,
-        caption=f"Nominal α of left, right and same; interval α of preferences. {one.how}",
+        caption="Nominal α of left, right and same; interval α of preferences.",
     )
 
 
@@ -174,13 +173,11 @@ def _people(one: Agreeing) -> Table:
         "clear",
         "How much do people agree, and what can a judge reach?",
         words("part"),
-        counts("pairs", (), "", "Pairs with verdicts of two people or more."),
+        counts("n", (), "pairs", "Pairs with verdicts of two people or more."),
         column("raters", (), "people per pair", meaning="The median.", digits=0),
         counts("number", (), "ambiguous pairs"),
         column("tied", (), "", "share", "“The same” is the most frequent answer, or no answer is."),
-        column(
-            "ambiguous", (), "", "share", f"The most frequent answer is under {one.settings.ambiguous:.3g} of all."
-        ),
+        column("ambiguous", (), "", "share", f"The most frequent answer is under {one.settings.ambiguous:.3g} of all."),
         column("unanimous", (), "", "share", "All give the same answer."),
         column("two", (), "two people", "share", "Agreement of two people who both name a better reply."),
         column("spread", meaning="Standard deviation of log-odds that gives this agreement.", digits=2),
@@ -191,21 +188,16 @@ def _people(one: Agreeing) -> Table:
         rows=[_people_row(one, part) for part in parts if PEOPLE in part.voices.names],
         caption="A judge without noise always prefers the reply that most people would prefer. Assumes normal log-odds "
         "of pairs and people who judge independently; where the last two columns differ, this does not hold, and the "
-        f"ceiling is unreliable. {one.how}",
+        "ceiling is unreliable.",
     )
 
 
 def _people_row(one: Agreeing, part: Part) -> list[Any]:
     pairs, most = part.voices.majority(part.rows)
-    where: Where = (("rater", PEOPLE), *part.where)
     ambiguous = most.share < one.settings.ambiguous
     tied, unclear, unanimous = (
-        one.share(pairs, rows.astype(np.float64), (*where, *behind))
-        for rows, behind in (
-            (most.winner == 0, (("pairs", "tied"),)),
-            (ambiguous, (("pairs", "ambiguous"),)),
-            (most.share >= 1, ()),
-        )
+        one.share(pairs, rows.astype(np.float64), (("rater", PEOPLE), *part.where, ("pairs", name)))
+        for name, rows in {"tied": most.winner == 0, "ambiguous": ambiguous, "unanimous": most.share >= 1}.items()
     )
     two, votes = one.two_people(part), part.voices.votes(part.rows)
     spread, single = spread_of(two.value), {1: 1.0}
@@ -226,7 +218,7 @@ def _shows(one: Agreeing, against: Table, clear: Table) -> str:
     judges = [row for row in rows if row["rater"].value != PEOPLE]
     told = [
         f"A person agrees with the majority of the others on {with_interval(row['agree'])} of the pairs; a judge "
-        f"without noise would on {with_interval(row['ceiling'])} (n = {row['pairs'].value})."
+        f"without noise would on {with_interval(row['ceiling'])} (n = {row['n'].value})."
         for row in rows
         if row["rater"].value == PEOPLE
     ]
@@ -235,7 +227,9 @@ def _shows(one: Agreeing, against: Table, clear: Table) -> str:
     single = [row["difference"].high for row in judges if row["rater"].value != one.label(JUDGES)]
     if any(high is not None for high in single):
         less = sum(high is not None and high < 0 for high in single)
-        told.append(f"{less} of {counted(len(single), 'judge')} agree significantly less often than people.")
+        told.append(
+            f"The agreement of {less} of {counted(len(single), 'judge')} is significantly below that of people."
+        )
     told += [f"{row[3].value} of {row[1].value} pairs are ambiguous." for row in clear.rows[:1]]
     return sentences(*told)
 

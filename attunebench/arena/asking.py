@@ -84,12 +84,14 @@ def verdict_settings(folder: Path, judges: Sequence[ModelSettings], **values: An
 
 def estimate_replies(folder: Path, settings: RunSettings, *, author: str = "") -> Estimate:
     """The replies that would be requested, including those that the journal has. Raises as `ask_replies`."""
-    return _estimate(ReplyWork(folder, settings, author))
+    work = ReplyWork(folder, settings, author)
+    return estimate_work(work, work.notes)
 
 
 def estimate_verdicts(folder: Path, settings: RunSettings, *, orders: int = 2, own_family: bool = False) -> Estimate:
     """The verdicts that would be requested, including those that the journal has. Raises as `ask_verdicts`."""
-    return _estimate(VerdictWork(folder, settings, orders=orders, own_family=own_family))
+    work = VerdictWork(folder, settings, orders=orders, own_family=own_family)
+    return estimate_work(work, work.notes)
 
 
 def ask_work(
@@ -99,10 +101,6 @@ def ask_work(
     observer, settings = observer or Observer(), work.settings
     executor = (by or partial(Live, interruptible=interruptible))(settings, observer)
     return eventloop.run(Run(work, settings, default_codebook(), observer).by(executor), owner=settings.em.client)
-
-
-def _estimate(work: ArenaWork) -> Estimate:
-    return estimate_work(work, work.notes)
 
 
 class ReplyWork(ArenaWork):
@@ -146,9 +144,7 @@ class ReplyWork(ArenaWork):
 
 
 class VerdictWork(ArenaWork):
-    """The verdicts of `settings.judges`. Pairs without the replies of both authors are left out and counted.
-
-    Raises UsageError without a judge, DataError without a pair."""
+    """The verdicts of `settings.judges`. Raises UsageError without a judge, DataError without a pair."""
 
     kind, part, templates = Verdict, "verdicts", VERDICT_TEMPLATES
 
@@ -160,15 +156,14 @@ class VerdictWork(ArenaWork):
         if not pairs:
             raise DataError(f"There are no pairs in {folder}; `attune-bench arena pairs {folder}` makes them.")
         self._orders, self._own_family = orders, own_family
-        here = [pair for pair in pairs if pair.history in self.histories]
-        self._pairs = {pair.id: pair for pair in here if all(each in replies for each in _replies_of(pair))}
+        self._pairs = {pair.id: pair for pair in pairs if pair.history in self.histories}
         shown = {each for pair in self._pairs.values() for each in _replies_of(pair)}
         self._texts = {each: normalised(replies[each].text, (each[1],)) for each in shown}
         self._families = {
             name: None if judge.provider == "baseline" else family_of(judge.provider, judge.model)
             for name, judge in self.models.items()
         }
-        self.notes = [*self._notes(len(here))]
+        self.notes = [*self._notes()]
 
     def keys(self) -> Iterator[Key]:
         of = defaultdict[str, list[str]](list)
@@ -233,10 +228,8 @@ class VerdictWork(ArenaWork):
             family == (self.arena.replies[e].family or "").casefold() for e in _replies_of(pair)
         )
 
-    def _notes(self, pairs: int) -> Iterator[str]:
+    def _notes(self) -> Iterator[str]:
         """What is left out, what is unknown, and what judges see changed, each in a sentence."""
-        if lacking := pairs - len(self._pairs):
-            yield f"{counted(lacking, 'pair')} without both replies: left out."
         if changed := sum(bool(changes) for _, changes in self._texts.values()):
             yield f"{changed:,} of {len(self._texts):,} replies are shown without markdown, extra white space or names."
         own = {name: sum(self._is_own(name, pair) for pair in self._pairs.values()) for name in self.models}
@@ -244,10 +237,10 @@ class VerdictWork(ArenaWork):
             yield f"{name} does not judge {counted(own[name], 'pair')} with a reply of its own family (--own-family)."
         judges = [name for name, judge in self.models.items() if judge.provider != "baseline"]
         if unknown := [name for name in judges if self._families[name] is None]:
-            yield f"Family unknown, so no pair is left out: {listed(unknown)}."
+            yield f"The family of these judges is unknown, so they judge every pair: {listed(unknown)}."
         authors = {each[1] for each in self._texts if self.arena.replies[each].family is None}
         if authors and judges:
-            yield f"Family unknown, so every judge compares their replies: {listed(sorted(authors), most=4)}."
+            yield f"The family of these authors is unknown, so no judge skips them: {listed(sorted(authors), most=4)}."
 
 
 def is_quoted(quote: str, history: History) -> bool:

@@ -26,9 +26,9 @@ from attunebench.analyses.table import (
     table,
     words,
 )
-from attunebench.analyses.verdicts import counted, listed, with_interval
+from attunebench.analyses.verdicts import listed, with_interval
 from attunebench.arena.acts import excludes
-from attunebench.arena.cells import difference_cells, share_cells
+from attunebench.arena.cells import difference_cells, share_cells, without_empty_columns
 from attunebench.arena.folder import Arena
 from attunebench.arena.objects import Verdict, family_of
 from attunebench.arena.sampling import ArenaSettings, Draws, intervals_text
@@ -49,6 +49,17 @@ _FAMILY = (
 )
 _ROLES: Mapping[str, Role] = {PEOPLE: "person"}
 _EVEN = 0.5
+_TRAITS = (
+    (("order", "first"), _EVEN, "first replies", "second replies", "first or second replies"),
+    (("slopes", "length"), 0.0, "longer replies", "shorter replies", "longer or shorter replies"),
+    (("slopes", "markdown"), 0.0, "replies with markdown or lists", "replies without markdown or lists",
+     "replies with or without markdown or lists"),
+    (("slopes", "family"), 0.0, "replies of their own family", "replies of other families",
+     "replies of their own or other families"),
+    (("warmth", "ambiguous"), _EVEN, "replies with more generic warmth (ambiguous pairs)",
+     "replies with less generic warmth (ambiguous pairs)", "more or less generic warmth on ambiguous pairs"),
+)  # fmt: skip
+"""Columns that say what sways a judge: where, what no effect is, and what is preferred above it, below it, either."""
 Mask = NDArray[np.bool_]
 
 
@@ -57,31 +68,28 @@ def bias(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis
     if not len(table.answered()):
         raise Missing("No verdict has been given.")
     one = Swaying(arena, table, settings)
-    tables = [one.order(), one.slopes(), one.warmth()]
+    tables = [without_empty_columns(made) for made in (one.order(), one.slopes(), one.warmth()) if made.rows]
     return Analysis(
         shows=" ".join(_shows(tables)),
         cannot=_CANNOT,
-        tables=tuple(made for made in tables if made.rows),
+        tables=tuple(tables),
         warnings=tuple(one.warnings()),
         notes=(intervals_text(table, settings),),
     )
 
 
 def _shows(tables: Sequence[Table]) -> Iterator[str]:
-    """Who prefers what, one sentence for each thing that was measured on some judge."""
-    for made, id, even, more, less in (
-        (tables[0], "first", _EVEN, "first replies", "second replies"),
-        (tables[1], "length", 0.0, "longer replies", "shorter replies"),
-        (tables[1], "markdown", 0.0, "replies with markdown or lists", "replies without them"),
-        (tables[1], "family", 0.0, "replies of their own family", "replies of other families"),
-        (tables[2], "ambiguous", _EVEN, "warmer replies on ambiguous pairs", "less warm replies on ambiguous pairs"),
-    ):
-        at = [one.id for one in made.columns].index(id)
+    """Who prefers what, a sentence or two for each trait that was measured on some judge."""
+    columns = {(made.id, one.id): (made, at) for made in tables for at, one in enumerate(made.columns)}
+    for key, even, more, less, either in _TRAITS:
+        if key not in columns:
+            continue
+        made, at = columns[key]
         cells = {str(row[0].value): row[at] for row in made.rows if row[0].value != PEOPLE}
         usable = {name: cell for name, cell in cells.items() if cell.low is not None and not cell.small}
         swayed = {name: cell for name, cell in usable.items() if excludes(cell, even)}
         if usable and not swayed:
-            yield f"None of {counted(len(usable), 'judge')} significantly prefers {more} or {less}."
+            yield f"{listed(usable, most=3)} {'do' if len(usable) > 1 else 'does'} not significantly prefer {either}."
         for what, sign in ((more, 1), (less, -1)):
             named = [
                 f"{name} ({with_interval(cell, 2, sign=not even)}, n = {cell.n})"
@@ -152,7 +160,7 @@ class Swaying:
             share(((first < 0) & (second > 0)).astype(np.float64), where=flip),
             self.shares(decided, (one.winner * one.slot > 0)[decided].astype(np.float64), np.ones(len(decided)), where),
             self.shares(again, same, np.ones(len(again)), where),
-            int(swapped.sum()),
+            int(swapped.sum()) if len(again) else Cell(None),
         ]
 
     def _both_orders(self, rows: Labels) -> tuple[Labels, Labels]:
@@ -247,7 +255,8 @@ class Swaying:
 
     def warmth(self) -> Table:
         """How often the reply with more stock warmth wins where people are undecided, and where they are not."""
-        raters, ambiguous = self.raters.items() if PEOPLE in self.raters else (), self._ambiguous()
+        ambiguous = self._ambiguous()
+        raters = self.raters.items() if (ambiguous == 1).any() else ()
         return table(
             "warmth",
             "Does generic warmth win where people are undecided?",
@@ -289,11 +298,18 @@ class Swaying:
         """What is not known, and what has no finite value."""
         if missing := int(np.isnan(self.traits.length).sum()):
             yield f"{missing:,} verdicts are on replies that are not in the arena; they are left out of slopes."
+        for name, rows in self.raters.items():
+            if rows.sum() < 2 or len(np.unique(self.table.slot[rows])) > 1:
+                continue
+            yield (
+                f"Every verdict by {name} says that the same side was shown first. Where orders were not recorded, the "
+                "effect of the slot is that of standing left in the file."
+            )
         separated = [f"{name} ({listed(fit.separated)})" for name, fit in self.fits.items() if fit.separated]
         if separated:
             yield (
-                f"Verdicts follow a trait without exception: {listed(separated)}. Such a slope has no finite value; "
-                "the value shown is bounded by a penalty and has no interval."
+                f"The verdicts do not bound these slopes: {listed(separated)}. They follow the trait without exception "
+                "or say nothing about it; the value shown is bounded by a penalty and has no interval."
             )
 
 

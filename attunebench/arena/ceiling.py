@@ -21,7 +21,7 @@ _WIDEST = 1e4
 @cache
 def _normal() -> tuple[Floats, Floats]:
     """Absolute values of a standard normal variable and their weights, close together near 0, where odds change."""
-    steps = np.linspace(np.log(1e-7), np.log(9.0), 2001)
+    steps = np.linspace(np.log(1e-7), np.log(9.0), 501)
     values = np.exp(steps)
     weights = np.exp(-(values**2) / 2) * values
     return values, weights / weights.sum()

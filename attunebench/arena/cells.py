@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from attunebench.analyses.sampling import cells_of
-from attunebench.analyses.table import NOT_ESTIMABLE, Cell, Drill, cell_of, number_of
+from attunebench.analyses.table import NOT_ESTIMABLE, Cell, Drill, Table, cell_of, number_of
 from attunebench.arena.sampling import ArenaSettings, interval_of
 from attunebench.statistics.bootstrap import Floats, Labels, percentile_interval, ratio, ratio_of_sums, sum_by_cluster
 from attunebench.statistics.intervals import wilson_interval
@@ -53,3 +54,10 @@ def difference_cells(
         small = a.small or b.small
         cells.append(cell_of(value[0] - value[1], *ends, n=n, small=small, mark=mark, drill=drills[place]))
     return cells
+
+
+def without_empty_columns(table: Table) -> Table:
+    """The table without columns that have no value in any row."""
+    kept = [at for at in range(len(table.columns)) if any(row[at].value is not None for row in table.rows)]
+    rows = tuple(tuple(row[at] for at in kept) for row in table.rows)
+    return replace(table, columns=tuple(table.columns[at] for at in kept), rows=rows)

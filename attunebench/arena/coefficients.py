@@ -44,7 +44,6 @@ class Agreeing:
         self.history[merged.pair] = merged.history
         self.sampling = settings.resampling(merged)
         self.whole = self.part("all", merged)
-        self.how = f"{100 * settings.level:g} % percentile intervals, {settings.resamples:,} resamples of histories."
 
     def label(self, rater: str) -> str:
         """What a rater is called in tables."""
@@ -87,7 +86,7 @@ class Agreeing:
         """A coefficient of values of these pairs, with its interval; n counts the pairs behind it."""
         found = self.found(coefficient, pairs, *values)
         given = ~np.isnan(values[0] + values[-1]).reshape(len(pairs), -1)
-        there = np.unique(pairs[given.any(axis=1)])
+        there = np.flatnonzero(np.bincount(pairs[given.any(axis=1)]))
         few = len(np.unique(self.history[there])) < self.settings.small
         alike = found.clusters > 1 and np.isnan(found.low) and not np.isnan(found.value)
         return cell_of(
@@ -127,7 +126,7 @@ class Agreeing:
         counted, where = ~np.isnan(others), (("rater", name), *part.where)
         cells = {
             "rater": Cell(self.label(dict(where)["rater"])),
-            "pairs": Cell(len(np.unique(pairs[counted])), drill=_behind(where)),
+            "n": Cell(int(np.count_nonzero(np.bincount(pairs[counted]))), drill=_behind(where)),
             "comparisons": Cell(int(counted.sum()), drill=_behind(where)),
             "tied": Cell(int((~counted).sum()), drill=_behind((*where, ("pairs", "tied")))),
             **self.agreed(pairs, chosen, others, where),

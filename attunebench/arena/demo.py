@@ -1,6 +1,6 @@
 """The demonstration of the arena: the bundled conversations, the replies in them and of baselines, and built-in judges.
 
-Offline, by the same code as a real arena. What it shows is no finding, which its notice says wherever its numbers are.
+Offline, by the same code as a real arena. Its notice, which says that this is no finding, is shown with its numbers.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from attunebench.runner import ModelSettings, RunSettings
 AUTHORS = ("majority", "random")
 JUDGES = ("longest", "lexicon")
 NOTICE = (
-    "This is a demonstration and no finding: the conversations are synthetic, the models are built-in baselines, the "
-    "judges are simple rules, and the only people are the synthetic participants."
+    "This is a demonstration and not a finding: the conversations are synthetic, the models are built-in baselines, "
+    "and the raters are simple rules and the synthetic participants."
 )
 _QUESTION = "general"
 """The comparison of two replies that asks which one is preferred all in all."""

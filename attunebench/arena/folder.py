@@ -98,7 +98,18 @@ def lines_file(folder: Path, part: str, name: str) -> Path:
 
 
 def note_step(folder: Path, step: Mapping[str, Any]) -> None:
-    """Add to arena.json how something was made, unless it says so already. Other writers may do so meanwhile."""
+    """Add to arena.json how something was made, unless it says so already. Raises as `change_made`."""
+    added = json.loads(json.dumps(step))
+
+    def with_step(made: Mapping[str, Any]) -> Mapping[str, Any]:
+        steps = made.get("steps", [])
+        return made if added in steps else {**made, "schema_version": 1, "steps": [*steps, added]}
+
+    change_made(folder, with_step)
+
+
+def change_made(folder: Path, change: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> None:
+    """Change what arena.json says. Other writers may do so meanwhile. Raises DataError where it cannot be read."""
     from attunebench.journal.locks import try_lock
 
     path, lock = folder / "arena.json", folder / ".attunebench-arena.lock"
@@ -107,10 +118,8 @@ def note_step(folder: Path, step: Mapping[str, Any]) -> None:
         raise DataError(f"{lock} has been locked by another process for {_PATIENCE:.0f} s; repeat the command.")
     try:
         before = _made(path)
-        steps = before.get("steps", [])
-        if json.loads(json.dumps(step)) not in steps:
+        if (made := change(before)) != before:
             with atomic_write(path) as file:
-                made = {**before, "schema_version": 1, "steps": [*steps, step]}
                 file.write(json.dumps(made, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
     finally:
         release()

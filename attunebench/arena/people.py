@@ -63,7 +63,7 @@ def people(_arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> An
     leading = leading_groups([group for group, _ in groups])
     chosen = [(group, duels) for group, duels in groups if group in leading]
     slices = _slices(chosen)
-    tables = (_overall(groups), _models(chosen), _dimensions(chosen, settings), slices)
+    tables = (_overall(groups), _models(chosen), _dimensions(chosen), slices)
     first, duels = groups[0]
     return Analysis(
         shows=" ".join((*(_sentence(group, each) for group, each in chosen), *_interaction(slices))),
@@ -73,7 +73,7 @@ def people(_arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> An
         notes=(
             f"The Elo difference is 400 · log₁₀ of people's odds, {_TIES[settings.ties]}.",
             intervals_text(first.table, settings),
-            *(("Edited replies of models stand apart and are not among “all models”.",) if duels.edited else ()),
+            *(("Edited replies of models stand apart and are not among “all models”.",) if not duels.own.all() else ()),
         ),
     )
 
@@ -81,98 +81,91 @@ def people(_arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> An
 _TIES = {"half": "ties as half wins", "dropped": "without ties", "davidson": "without ties, as in Davidson's model"}
 
 
-def elo_difference(ties: Ties, win: Floats, tie: Floats, loss: Floats) -> Floats:
-    """Elo points that a side with these wins, ties and losses is ahead; NaN where it won, or lost, everything."""
+def elo_difference(outcomes: Floats, ties: Ties) -> Floats:
+    """Elo points that a side with these wins, ties and losses (…, 3) is ahead; NaN where it won or lost everything."""
+    win, tie, loss = np.moveaxis(outcomes, -1, 0)
     part = tie / 2 if ties == "half" else np.zeros_like(tie)
     odds = ratio(win + part, loss + part)
     return 400 * np.log10(np.where(odds > 0, odds, np.nan))
 
 
-def decided(win: Floats, _tie: Floats, loss: Floats) -> Floats:
-    """The share of wins where one side won."""
-    return ratio(win, win + loss)
+def decided(outcomes: Floats) -> Floats:
+    """The share of wins where one side won, of wins, ties and losses (…, 3)."""
+    return ratio(outcomes[..., 0], outcomes[..., 0] + outcomes[..., 2])
 
 
 @dataclass(frozen=True)
 class Duels:
-    """Verdicts on pairs of a person and a model. `outcome` is 1 where the person won, −1 where the model did; `model`
-    is a place in `models`, of which `edited` are not in the sum."""
+    """Verdicts on pairs of a person and a model, summed for each of the `names`: all models, and each of them.
+
+    `outcome` is 1 where the person won, −1 where the model did; `model` is a place in the names. `own`: the model's own
+    words, so that it counts among all models too.
+    """
 
     table: VerdictTable
     outcome: Floats
     model: Labels
-    models: tuple[str, ...]
-    edited: frozenset[int]
+    own: NDArray[np.bool_]
+    names: tuple[str, ...]
     settings: ArenaSettings
 
     @classmethod
     def of(cls, verdicts: VerdictTable, settings: ArenaSettings) -> Duels:
         kinds = np.array(verdicts.kinds)
-        human, other = kinds == "human", kinds != "human"
-        left = human[verdicts.left] & other[verdicts.right]
-        rows = left | (human[verdicts.right] & other[verdicts.left])
-        met = verdicts.where(rows)
-        model = np.where(left[rows], met.right, met.left)
-        there = np.unique(model)
-        return cls(
-            met,
-            np.where(left[rows], met.winner, -met.winner),
-            np.searchsorted(there, model),
-            tuple(verdicts.authors[place] for place in there),
-            frozenset(at for at, place in enumerate(there.tolist()) if verdicts.kinds[place] not in _MODELS),
-            settings,
-        )
+        human = kinds == "human"
+        met = verdicts.where(human[verdicts.left] != human[verdicts.right])
+        left = human[met.left]
+        author = np.where(left, met.right, met.left)
+        there = np.unique(author)
+        names = (ALL, *(verdicts.authors[place] for place in there))
+        outcome = np.where(left, met.winner, -met.winner)
+        own = np.isin(kinds[author], _MODELS)
+        return cls(met, outcome, np.searchsorted(there, author) + 1, own, names, settings)
 
-    def in_slice(self, name: str) -> Duels:
-        """Those in one slice; the models stay."""
-        rows = (np.array(self.table.slices) == name)[self.table.history]
-        return replace(self, table=self.table.where(rows), outcome=self.outcome[rows], model=self.model[rows])
+    def where(self, rows: NDArray[np.bool_]) -> Duels:
+        """Those on these rows; the names stay."""
+        own, outcome, model = self.own[rows], self.outcome[rows], self.model[rows]
+        return replace(self, table=self.table.where(rows), outcome=outcome, model=model, own=own)
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
-        """All models together and each of them, as columns of what follows."""
-        return (ALL, *self.models)
-
-    def with_sum(self, of_each: Floats) -> Floats:
-        """(…, models, …) with the sum over all models, which is the first: along the second axis."""
-        summed = [at for at in range(len(self.models)) if at not in self.edited]
-        return np.concatenate([np.asarray(of_each[:, summed].sum(axis=1, keepdims=True)), of_each], axis=1)
+    def slices(self) -> NDArray[np.str_]:
+        return np.array(self.table.slices, dtype=np.str_)[self.table.history]
 
     @cached_property
-    def columns(self) -> Labels:
-        """Where each verdict counts: wins, ties and losses of each model."""
-        return np.asarray(3 * self.model + (1 - self.outcome).astype(np.intp), dtype=np.intp)
-
-    @cached_property
-    def whole(self) -> Floats:
-        """Wins, ties and losses of people: (all models and each, 3)."""
-        sums = np.bincount(self.columns, minlength=3 * len(self.models)).astype(np.float64)
-        return np.asarray(self.with_sum(sums.reshape(1, -1, 3))[0])
+    def _columns(self) -> tuple[Labels, Floats, int]:
+        """Where each verdict counts, how much, and how many columns there are: three for each name."""
+        place = (1 - self.outcome).astype(np.intp)
+        columns = np.stack([place, 3 * self.model + place], axis=1)
+        return columns, np.stack([self.own, np.ones(len(self.own))], axis=1), 3 * len(self.names)
 
     @cached_property
     def samples(self) -> Floats:
-        """The same in each resample: (resamples, all models and each, 3)."""
-        draws, ones = Draws(self.table, self.settings), np.ones((len(self.table), 1))
-        drawn = np.concatenate(list(draws.tallies(self.columns[:, None], ones, 3 * len(self.models))))
-        return self.with_sum(drawn.reshape(len(drawn), -1, 3))
+        """Wins, ties and losses of people in each resample: (resamples, names, 3)."""
+        drawn = list(Draws(self.table, self.settings).tallies(*self._columns))
+        return np.concatenate(drawn).reshape(-1, len(self.names), 3)
 
     @cached_property
     def by_history(self) -> Floats:
-        """The same of each history: (histories, all models and each, 3)."""
-        width = 3 * len(self.models)
-        places = self.table.history * width + self.columns
-        sums = np.bincount(places, minlength=width * len(self.table.histories)).astype(np.float64)
-        return np.asarray(self.with_sum(sums.reshape(-1, len(self.models), 3)))
+        """The same of each history: (histories, names, 3)."""
+        columns, values, width = self._columns
+        places, size = self.table.history[:, None] * width + columns, len(self.table.histories)
+        return (
+            np.bincount(places.ravel(), values.ravel(), minlength=width * size).reshape(size, -1, 3).astype(np.float64)
+        )
+
+    @cached_property
+    def whole(self) -> Floats:
+        """The same of all: (names, 3)."""
+        return np.asarray(self.by_history.sum(axis=0))
+
+    @cached_property
+    def n(self) -> NDArray[np.int64]:
+        return np.asarray(self.whole.sum(axis=1), dtype=np.int64)
 
     @cached_property
     def histories(self) -> Labels:
         """In how many histories there are verdicts."""
         return np.asarray((self.by_history.sum(axis=2) > 0).sum(axis=0), dtype=np.intp)
-
-    @cached_property
-    def small(self) -> NDArray[np.bool_]:
-        """What is over too few histories for a claim."""
-        return np.asarray(self.histories < self.settings.small)
 
     @cached_property
     def p(self) -> Floats:
@@ -181,37 +174,33 @@ class Duels:
         win, loss = (np.where(there, self.by_history[:, :, at], np.nan) for at in (0, 2))
         return paired_tests(win, loss, rng=self.settings.rng("people"), resamples=1, joint=False).p
 
-    def corrected(self) -> Floats:
-        """p, that of single models corrected for their number."""
-        return np.concatenate([self.p[:1], adjust(self.p[1:], "holm")])
-
     def drills(self, *where: tuple[str, str]) -> list[Drill | None]:
-        named = [("kind", "human")]
-        return [
-            Drill(where=(*named, *((("against", name),) if at else ()), *where)) for at, name in enumerate(self.names)
-        ]
+        against = [(), *((("against", name),) for name in self.names[1:])]
+        return [Drill(where=(("kind", "human"), *one, *where)) for one in against]
 
-    def cells(self, corrected: Floats | None, *where: tuple[str, str]) -> list[list[Cell]]:
-        """Of all models and each: shares of wins, ties and losses, the share of decided pairs, the Elo difference.
+    def cells(
+        self, *where: tuple[str, str], p: Floats | None = None, corrected: Floats | None = None
+    ) -> list[list[Cell]]:
+        """Of each name: shares of wins, ties and losses, the share of decided pairs with its p, the Elo difference."""
+        drills, few = self.drills(*where), self.histories < self.settings.small
+        whole, drawn = self.whole, self.samples
 
-        `corrected`: p of the share of decided pairs, where it is tested.
-        """
-        drills, n = self.drills(*where), self.whole.sum(axis=1).astype(np.int64)
-        units, few = self.histories, self.small
+        def shown(
+            value: Floats,
+            samples: Floats,
+            n: NDArray[np.int64],
+            p: Floats | None = None,
+            corrected: Floats | None = None,
+        ) -> list[Cell]:
+            ends = interval_of(samples, self.histories, self.settings)
+            return cells_of(value, *ends, n, few, drills, p=p, p_corrected=corrected, units=self.histories)
 
-        def shown(values: Floats, samples: Floats, over: NDArray[np.int64], p: Floats | None = None) -> list[Cell]:
-            ends = interval_of(samples, units, self.settings)
-            tested = None if p is None else self.p
-            return cells_of(values, *ends, over, few, drills, p=tested, p_corrected=p, units=units)
-
-        whole, drawn = np.moveaxis(self.whole, -1, 0), np.moveaxis(self.samples, -1, 0)
-        columns = [
-            shown(ratio(part, n), ratio(own, drawn.sum(axis=0)), n) for part, own in zip(whole, drawn, strict=True)
-        ]
-        share, own = (decided(*of) for of in (whole, drawn))
-        columns.append(shown(share, own, n - whole[1].astype(np.int64), corrected))
-        points, own = (elo_difference(self.settings.ties, *of) for of in (whole, drawn))
-        columns.append(shown(points, own, n))
+        shares, drawn_shares = (ratio(of, of.sum(axis=-1, keepdims=True)) for of in (whole, drawn))
+        columns = [shown(shares[:, at], drawn_shares[..., at], self.n) for at in range(3)]
+        without_ties = self.n - whole[:, 1].astype(np.int64)
+        columns.append(shown(decided(whole), decided(drawn), without_ties, p, corrected))
+        points, drawn_points = (elo_difference(of, self.settings.ties) for of in (whole, drawn))
+        columns.append(shown(points, drawn_points, self.n))
         return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -248,107 +237,108 @@ def _shares_table(
 
 def _overall(groups: Rated) -> Table:
     rows = [
-        (group.name, int(each.whole[0].sum()), each.histories[0], *each.cells(each.p, ("rater", group.key))[0])
-        for group, each in groups
+        (group.name, duels.n[0], duels.histories[0], *duels.cells(("rater", group.key), p=duels.p)[0])
+        for group, duels in groups
     ]
-    first, duels = groups[0]
-    size = size_text(duels.table.where(np.isin(duels.model, list(duels.edited), invert=True)))
-    caption = f"{size} by {first.name}; p by flipping whole histories."
+    (first, duels), *_ = groups
+    caption = f"{size_text(duels.where(duels.own).table)} by {first.name}; p by flipping whole histories."
     return _shares_table("overall", "People against all models", ("rater",), rows, caption, lead=True)
 
 
 def _models(groups: Rated) -> Table:
     rows: list[Sequence[Any]] = []
     for group, duels in groups:
-        cells = duels.cells(duels.corrected(), ("rater", group.key))
-        columns = (duels.models, duels.whole.sum(axis=1)[1:].astype(int), duels.histories[1:], cells[1:])
-        order = best_first(decided(*duels.whole.T)[1:])
-        lines = list(zip(*columns, strict=True))
-        rows += [(group.name, *lines[at][:-1], *lines[at][-1]) for at in order]
+        cells = duels.cells(("rater", group.key), p=duels.p, corrected=_corrected(duels.p))
+        order = [at for at in best_first(decided(duels.whole)) if at]
+        rows += [(group.name, duels.names[at], duels.n[at], duels.histories[at], *cells[at]) for at in order]
     caption = "p by flipping whole histories, corrected (Holm) over the models of a rater."
     return _shares_table("models", "People against each model", ("rater", "model"), rows, caption)
 
 
-def _dimensions(groups: Rated, settings: ArenaSettings) -> Table:
+def _dimensions(groups: Rated) -> Table:
     rows: list[Sequence[Any]] = []
-    for group, _ in groups:
-        parts = [Duels.of(group.table.in_dimension(at).answered(), settings) for at in range(len(DIMENSIONS))]
-        known = [(name, part) for name, part in zip(DIMENSIONS, parts, strict=True) if len(part.table)]
+    for group, whole in groups:
+        parts = [Duels.of(group.table.in_dimension(at).answered(), whole.settings) for at in range(len(DIMENSIONS))]
+        known = [(name, part) for name, part in zip(DIMENSIONS, parts, strict=True) if part.own.any()]
         corrected = adjust(np.array([part.p[0] for _, part in known]), "holm")
         for (name, part), p in zip(known, corrected, strict=True):
-            cells = part.cells(np.full(len(part.names), p), ("rater", group.key), ("dimension", name))[0]
-            rows.append((group.name, name.replace("_", " "), int(part.whole[0].sum()), part.histories[0], *cells))
+            where, tested = (("rater", group.key), ("dimension", name)), np.full(len(part.names), p)
+            cells = part.cells(*where, p=part.p, corrected=tested)[0]
+            rows.append((group.name, name.replace("_", " "), part.n[0], part.histories[0], *cells))
     caption = "p by flipping whole histories, corrected (Holm) over the dimensions of a rater."
     return _shares_table("dimensions", "People against models by dimension", ("rater", "dimension"), rows, caption)
 
 
+def _corrected(p: Floats) -> Floats:
+    """p of all models, and that of single models corrected for their number."""
+    return np.concatenate([p[:1], adjust(p[1:], "holm")])
+
+
 def _slices(groups: Rated) -> Table:
     """Regular against adversarial histories, with the test of their difference; no row without both."""
-    rows: list[tuple[str | Cell, ...]] = []
+    rows: list[Sequence[Any]] = []
     for group, duels in groups:
-        parts = [duels.in_slice(name) for name in (REGULAR, ADVERSARIAL)]
-        if all(len(part.table) for part in parts):
-            shown = [
-                part.cells(None, ("rater", group.key), ("slice", name))
-                for name, part in zip((REGULAR, ADVERSARIAL), parts, strict=True)
-            ]
-            decided = [[row[3] for row in cells] for cells in shown]
-            columns = (duels.names, *decided, _difference(duels, *parts))
+        parts = {name: duels.where(duels.slices == name) for name in (REGULAR, ADVERSARIAL)}
+        if all(len(part.table) for part in parts.values()):
+            by = ("rater", group.key)
+            shares = [[row[3] for row in part.cells(by, ("slice", name))] for name, part in parts.items()]
+            columns = (duels.names, *shares, _difference(duels, parts[REGULAR], parts[ADVERSARIAL], by))
             rows += [(group.name, *row) for row in zip(*columns, strict=True)]
     share = "Share of the decided pairs that people win."
+    # Lines of several raters would cross: those of the first are drawn.
+    first = sum(row[0] == rows[0][0] for row in rows)
     return table(
         "slices",
         "People against models in regular and adversarial histories",
         words("rater"),
         words("model"),
-        column(REGULAR, (), "", "share", share, digits=3),
-        column(ADVERSARIAL, (), "", "share", share, digits=3),
-        column("difference", (), "", "share", "Adversarial minus regular.", digits=3),
+        column(REGULAR, (), "", "share", share),
+        column(ADVERSARIAL, (), "", "share", share),
+        column("difference", (), "", "share", "Adversarial minus regular."),
         rows=rows,
         caption="p of the difference by permuting histories between the slices, corrected (Holm) over the models of a "
         "rater; n counts decided verdicts.",
-        chart=Chart("lines", "model", (REGULAR, ADVERSARIAL), "People against models by slice", "share won", _EVEN),
+        chart=Chart(
+            "lines", "model", (REGULAR, ADVERSARIAL), "People against models by slice", "share won", _EVEN, first
+        ),
     )
 
 
-def _difference(duels: Duels, regular: Duels, adversarial: Duels) -> list[Cell]:
-    """A cell for all models and each: what people win in adversarial histories beyond what they win in regular ones."""
-    settings = duels.settings
-    (base, drawn_base), (share, drawn) = (
-        [decided(*np.moveaxis(of, -1, 0)) for of in (part.whole, part.samples)] for part in (regular, adversarial)
+def _difference(duels: Duels, regular: Duels, adversarial: Duels, by: tuple[str, str]) -> list[Cell]:
+    """A cell for each name: what people win in adversarial histories beyond what they win in regular ones."""
+    settings, rows = duels.settings, duels.where(np.isin(duels.slices, (REGULAR, ADVERSARIAL)) & (duels.outcome != 0))
+    counts_in = np.where(
+        np.arange(len(rows.names)) == 0, rows.own[:, None], rows.model[:, None] == np.arange(len(rows.names))
     )
-    slices = np.array(duels.table.slices)[duels.table.history]
-    rows = np.isin(slices, (REGULAR, ADVERSARIAL)) & (duels.outcome != 0)
-    won = np.where(duels.model[rows, None] == np.arange(len(duels.models)), duels.outcome[rows, None] > 0, np.nan)
-    summed = np.isin(duels.model[rows], list(duels.edited), invert=True)
     tests = group_difference(
-        np.column_stack([np.where(summed, duels.outcome[rows] > 0, np.nan), won]),
-        slices[rows] == ADVERSARIAL,
-        clusters=duels.table.history[rows],
+        np.where(counts_in, rows.outcome[:, None] > 0, np.nan),
+        rows.slices == ADVERSARIAL,
+        clusters=rows.table.history,
         rng=settings.rng("slices"),
         resamples=1,
     )
+    histories = np.minimum(regular.histories, adversarial.histories)
     return cells_of(
-        share - base,
-        *interval_of(drawn - drawn_base, np.minimum(regular.histories, adversarial.histories), settings),
+        decided(adversarial.whole) - decided(regular.whole),
+        *interval_of(decided(adversarial.samples) - decided(regular.samples), histories, settings),
         tests.n_in + tests.n_out,
-        regular.small | adversarial.small,
-        duels.drills(),
+        histories < settings.small,
+        duels.drills(by),
         p=tests.p,
-        p_corrected=np.concatenate([tests.p[:1], adjust(tests.p[1:], "holm")]),
+        p_corrected=_corrected(tests.p),
     )
 
 
 def _sentence(group: RaterGroup, duels: Duels) -> str:
-    """Whether people or models win, and against how many models."""
-    whole, *each = (row[3] for row in duels.cells(duels.corrected()))
+    """Whether people or models win, and against which models."""
+    whole, *each = (row[3] for row in duels.cells(p=duels.p, corrected=_corrected(duels.p)))
     if whole.value is None:
         return f"Rated by {group.name}, no pair of a person and a model is decided."
     text = f"Rated by {group.name}, replies of people win {with_interval(whole)} of the decided pairs (n = {whole.n})"
     who = {1: "people win significantly more often", -1: "models win significantly more often"}
     text += f"; {who.get(people_win(whole), 'neither side wins significantly more often')}."
     for sign, verb in ((1, "win"), (-1, "lose")):
-        names = [name for name, cell in zip(duels.models, each, strict=True) if people_win(cell) == sign]
+        names = [name for name, cell in zip(duels.names[1:], each, strict=True) if people_win(cell) == sign]
         text += f" They {verb} significantly more often against {listed(names)}." if names and len(each) > 1 else ""
     return text
 

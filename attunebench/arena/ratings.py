@@ -37,7 +37,7 @@ from attunebench.arena.sampling import (
     size_text,
     slices_of,
 )
-from attunebench.arena.table import PEOPLE, VerdictTable
+from attunebench.arena.table import ALL_PEOPLE, PEOPLE, VerdictTable
 from attunebench.errors import UsageError
 from attunebench.statistics.bootstrap import Floats, ratio
 
@@ -51,7 +51,7 @@ _TIES = {
 
 def ratings(_arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> Analysis:
     """Ratings overall, by rater, by slice and by dimension, who beats whom, and what standing first is worth."""
-    settings = _with_anchor(verdicts, settings)
+    settings = with_anchor(verdicts, settings)
     groups = rater_groups(verdicts.with_people_as_one(), settings)
     if not groups:
         raise Missing("No verdict in this arena has an answer.")
@@ -74,17 +74,17 @@ def ratings(_arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> A
         tables=tuple(one for one in tables if one.rows),
         warnings=tuple(text for group in groups for text in rated[group.key].warnings(f"Rated by {group.name}")),
         notes=(
-            f"{_TIES[settings.ties]}. {anchor + ' is the anchor' if anchor else 'The mean of all authors'} is 1000.",
+            f"{_TIES[settings.ties]}. {anchor + ', the anchor,' if anchor else 'The mean of all authors'} is 1000.",
             intervals_text(groups[0].table, settings),
         ),
     )
 
 
-def _with_anchor(verdicts: VerdictTable, settings: ArenaSettings) -> ArenaSettings:
+def with_anchor(verdicts: VerdictTable, settings: ArenaSettings) -> ArenaSettings:
     """The settings with the name that the anchor has where people are one author."""
     human = [name for name, kind in zip(verdicts.authors, verdicts.kinds, strict=True) if kind == "human"]
-    if human and settings.anchor in (PEOPLE, *human):
-        return replace(settings, anchor=human[0] if len(human) == 1 else PEOPLE)
+    if human and settings.anchor in (PEOPLE, ALL_PEOPLE, *human):
+        return replace(settings, anchor=human[0] if len(human) == 1 else ALL_PEOPLE)
     if settings.anchor and settings.anchor not in verdicts.authors:
         authors = listed(verdicts.authors, most=8)
         raise UsageError(f"The anchor {settings.anchor!r} is not an author in this arena. Authors: {authors}.")
@@ -127,8 +127,8 @@ class Standings:
 
     def overall(self) -> Table:
         """The forest of all authors."""
-        group, rated = self.group, self.rated
-        title = f"Ratings by {group.name}"
+        group, rated, band = self.group, self.rated, self.band()
+        title, human = f"Ratings by {group.name}", tuple(band) if len(band) > 1 else ()
         return table(
             "ratings",
             title,
@@ -139,7 +139,7 @@ class Standings:
             _rating_column("rating", rated.cells(drills_of(rated.authors, ("rater", group.key)))),
             order=best_first(rated.value),
             caption=f"{size_text(group.table)}.",
-            chart=Chart("intervals", "author", ("rating",), title, "Elo points", self.band(), lead=True),
+            chart=Chart("intervals", "author", ("rating",), title, "Elo points", band, lead=True, shade=human),
         )
 
     def of_persons(self) -> Table:
@@ -185,7 +185,7 @@ class Standings:
 
 def drills_of(authors: Sequence[str], *more: tuple[str, str]) -> list[Drill | None]:
     """For each author the verdicts on its replies, of those that `more` names."""
-    return [Drill(where=(("kind", "human") if name == PEOPLE else ("author", name), *more)) for name in authors]
+    return [Drill(where=(("kind", "human") if name == ALL_PEOPLE else ("author", name), *more)) for name in authors]
 
 
 def _rating_column(id: str, cells: Sequence[Cell], label: str = "") -> Filled:
@@ -242,6 +242,8 @@ def _by_part(
             rows += [[group.name, authors[at], *(of[at] for of in columns)] for at in best_first(fits[0].value)]
     ids, title = tuple(f"{what}_{name}" for _, name in parts), f"Ratings by {what}"
     kind: ChartKind = "lines" if what == "slice" else "heatmap"
+    # Lines of several raters would cross: those of the first are drawn.
+    first = sum(row[0] == rows[0][0] for row in rows) if kind == "lines" else None
     return table(
         f"{what}s",
         title,
@@ -250,7 +252,7 @@ def _by_part(
         *(_rating_column(id, (), name.replace("_", " ")) for id, (_, name) in zip(ids, parts, strict=True)),
         rows=rows,
         caption=f"Each {what} is a fit of its own; n counts verdicts.{note}",
-        chart=Chart(kind, "author", ids, title, "Elo points", {} if kind == "lines" else {"1000": 1000.0}),
+        chart=Chart(kind, "author", ids, title, "Elo points", {} if first else {"1000": 1000.0}, first),
     )
 
 
@@ -267,8 +269,8 @@ def _win_matrix(group: RaterGroup, lead: Rated, settings: ArenaSettings) -> Tabl
     samples = np.concatenate([shares(drawn) for drawn, *_ in contests.drawn()])
     # All people together have no name, so that the other author is the one that is named.
     named = [
-        (("kind", "human"), ("against", other if one == PEOPLE else one))
-        if PEOPLE in (one, other)
+        (("kind", "human"), ("against", other if one == ALL_PEOPLE else one))
+        if ALL_PEOPLE in (one, other)
         else (("author", one), ("against", other))
         for one in authors
         for other in authors
@@ -305,9 +307,7 @@ def _raters(groups: Sequence[RaterGroup], rated: Mapping[str, Rated], settings: 
     for group in groups:
         read, merged = group.read, group.read.merged()
         answered = read.answered()
-        slot = (rated[group.key] if group.table.slot.any() else rate(answered, settings)).slot_cell(
-            ("rater", group.key)
-        )
+        fit = rated[group.key] if group.table.slot.any() else rate(answered, settings)
         both = int((np.unique(answered.pair * len(read.raters) + answered.rater, return_counts=True)[1] > 1).sum())
         drill = Drill(where=(("rater", group.key),))
         rows.append(
@@ -319,7 +319,7 @@ def _raters(groups: Sequence[RaterGroup], rated: Mapping[str, Rated], settings: 
                 len(np.unique(answered.history)),
                 both,
                 Cell(int(merged.flipped.sum()), drill=Drill(where=(*drill.where, ("pairs", "flipped")))),
-                slot,
+                fit.slot_cell(*drill.where),
             )
         )
     return table(

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from attunebench.analyses.verdicts import counted
+from attunebench.arena.objects import ADVERSARIAL, REGULAR
 from attunebench.arena.table import PEOPLE, VerdictTable
 from attunebench.statistics.bootstrap import (
     Counts,
@@ -166,7 +167,7 @@ def leading_groups(groups: Sequence[RaterGroup]) -> list[RaterGroup]:
 
 
 def slices_of(groups: Sequence[RaterGroup]) -> list[str]:
-    """The slices in which there are answers, in the order of the histories."""
-    there = {place for group in groups for place in np.unique(group.table.history).tolist()}
+    """The slices in which there are answers: regular and adversarial first."""
     table = groups[0].table
-    return list(dict.fromkeys(name for place, name in enumerate(table.slices) if place in there))
+    there = dict.fromkeys(table.slices[place] for group in groups for place in np.unique(group.table.history).tolist())
+    return [name for name in dict.fromkeys((REGULAR, ADVERSARIAL, *there)) if name in there]

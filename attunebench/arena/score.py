@@ -9,6 +9,7 @@ from typing import NamedTuple
 from attunebench.analyses.table import Analysis, Missing
 from attunebench.arena.acts import acts
 from attunebench.arena.agreement import agreement
+from attunebench.arena.beside import beside
 from attunebench.arena.bias import bias
 from attunebench.arena.folder import Arena
 from attunebench.arena.people import people
@@ -31,6 +32,7 @@ PARTS: Mapping[str, Part] = {
     "arena-agreement": Part("Agreement", "Do people agree on the better reply, and judges with people?", agreement),
     "arena-acts": Part("Acts of supporters", "Which acts do raters cite, and which do replies do?", acts),
     "arena-bias": Part("Bias of judges", "What sways judges besides the quality of replies?", bias),
+    "arena-beside": Part("Ratings, latency and size", "Do faster or larger models have higher ratings?", beside),
 }
 
 

@@ -22,6 +22,8 @@ from attunebench.statistics.bootstrap import Floats, percentile_interval
 from attunebench.statistics.logistic import bounded_by_ridge, logistic, resampled_derivatives, stepped
 
 NAMES = ("slot", "length", "markdown")
+_ALIKE = 1e-6
+"""Less of a column's variance than this is left by others: it is a sum of them."""
 _LIST = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S", re.MULTILINE)
 
 
@@ -76,12 +78,13 @@ class Slopes:
         compared = self.authors.any(axis=0)
         self.theta = np.where(compared, beta[len(NAMES) :], np.nan)
         self.drawn = np.where(compared, drawn[:, len(NAMES) :], np.nan)
-        self._estimate = beta[: len(NAMES)], drawn[:, : len(NAMES)], bounded_by_ridge(design, self.outcome, beta)
+        self._estimate = beta, drawn, bounded_by_ridge(design, self.outcome, beta), _is_told_apart(design)
 
     def cells(self, drill: Drill) -> list[Cell]:
         """A cell for each of `NAMES`."""
-        beta, drawn, bounded = self._estimate
-        found = [self._cell(self.known[:, at], beta[at], drawn[:, at], bounded[at], drill) for at in range(len(NAMES))]
+        beta, drawn, bounded, apart = self._estimate
+        traits = [self.known[:, at] * apart[at] for at in range(len(NAMES))]
+        found = [self._cell(trait, beta[at], drawn[:, at], bounded[at], drill) for at, trait in enumerate(traits)]
         self.separated = tuple(name for name, cell in zip(NAMES, found, strict=True) if cell.mark == REGULARISED)
         return found
 
@@ -108,9 +111,10 @@ class Slopes:
         moved[:, -1] += (gradient[:, size:] * shift).sum(axis=1)
         drawn = stepped(beta, moved, curvature[:, :size, :size])
         bounded = bounded_by_ridge(design, outcome, beta)
-        return self._cell(own * there, beta[-2], drawn[:, -2], bounded[-2], drill)
+        return self._cell(own * there * _is_told_apart(design)[-2], beta[-2], drawn[:, -2], bounded[-2], drill)
 
     def _cell(self, trait: Floats, value: float, drawn: Floats, bounded: float, drill: Drill) -> Cell:
+        """A slope with its interval; undefined where no verdict is on a pair that differs in the trait."""
         differ = trait != 0
         histories = len(np.unique(self.table.history[differ]))
         low, high = percentile_interval(np.round(drawn[:, None], 9), self.settings.level)
@@ -128,3 +132,15 @@ def _contrasts(table: VerdictTable) -> Floats:
     contrasts[rows, table.left] += 1
     contrasts[rows, table.right] -= 1
     return contrasts
+
+
+def _is_told_apart(design: Floats) -> Floats:
+    """1 for each column that is no sum of others: not for markdown, say, that one author always has and others never."""
+    gram = design.T @ design
+    apart = np.zeros(len(gram))
+    for at in range(len(gram)):
+        rest = np.delete(np.arange(len(gram)), at)
+        inverse = np.linalg.pinv(gram[np.ix_(rest, rest)], 1e-10, hermitian=True)
+        left = gram[at, at] - gram[at, rest] @ inverse @ gram[rest, at]
+        apart[at] = left > _ALIKE * gram[at, at]
+    return apart

@@ -13,8 +13,8 @@ from attunebench.arena.objects import DIMENSIONS, ReplyKind, Side
 from attunebench.statistics.bootstrap import Floats, Labels, ratio
 
 _SIDES: dict[Side, float] = {"left": 1.0, "same": 0.0, "right": -1.0}
-PEOPLE = "people"
-"""The author that all people are together, and the rater that they are."""
+PEOPLE, ALL_PEOPLE = "people", "all people"
+"""The rater that all people are together, and the author that they are."""
 _ROWS = ("pair", "history", "left", "right", "rater", "preference", "slot", "dimensions", "flipped")
 
 
@@ -84,7 +84,7 @@ class VerdictTable:
         rows = self.where(~(human[self.left] & human[self.right]))
         return replace(
             rows,
-            authors=(*others, PEOPLE),
+            authors=(*others, ALL_PEOPLE),
             kinds=(*(kind for kind in self.kinds if kind != "human"), "human"),
             left=place[rows.left],
             right=place[rows.right],

@@ -42,11 +42,6 @@ class Majority(NamedTuple):
         return cls(np.where(raters > 0, winner, np.nan), ratio(most, raters), raters, raters - answers[:, 1])
 
 
-def majority_of(answered: VerdictTable) -> Majority:
-    """The majority of the raters of each pair of the arena; of merged verdicts with an answer."""
-    return Majority.of(_answers(answered.pair, answered.winner, len(answered.pairs)))
-
-
 def _answers(pair: Labels, winner: Floats, pairs: int) -> Floats:
     """How many say right, the same, left of each pair: (pairs, 3)."""
     place = pair * _LABELS + (winner + 1).astype(np.intp)

@@ -15,19 +15,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from attunebench._version import __version__
-from attunebench.arena.folder import read_arena, read_lines, write_lines
+from attunebench.arena.folder import change_made, lines_file, read_arena, read_lines, write_lines
 from attunebench.arena.objects import Line, Reply, Verdict, family_of
+from attunebench.coerce import block
 from attunebench.errors import DataError, UsageError
 from attunebench.journal import claim
 from attunebench.journal.entries import prompt_digest, schema_digest
-from attunebench.journal.locks import try_lock
-from attunebench.jsonfile import read_json
 from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.arena import Shown
 from attunebench.protocol.calls import Call, Record
 from attunebench.results.schema import now
 from attunebench.runner.events import RunSummary
-from attunebench.runner.files import clean_name, prepare_folder, short_name, write_json
+from attunebench.runner.files import prepare_folder
 from attunebench.runner.job import Job, Known, Rules
 from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.runner.work import Work
@@ -35,7 +34,6 @@ from attunebench.text import counted
 
 Key = tuple[str, ...]
 _MADE_OF = "made_of"  # the key of a line that holds the digest of the prompt, answer format and parameters behind it
-_PATIENCE = 30.0  # seconds: arena.json is held for as long as it takes to read and write it
 
 
 class Planned(NamedTuple):
@@ -63,14 +61,14 @@ class ArenaWork(Work):
         if settings.shard is not None:
             raise UsageError("An arena is not divided into shards; omit --shard.")
         self.settings, self.arena = settings.model_copy(update={"output": folder}), read_arena(folder)
-        self.models = models
+        self.models, self.warnings = models, self.arena.problems
         # In random order, so that each beginning is a fair sample of all.
         names = sorted(self.arena.histories)
         random.Random(f"{settings.order_seed}/arena").shuffle(names)
         self.histories = {name: self.arena.histories[name] for name in names[: settings.limit]}
         self.order = f"{len(self.histories):,} of {counted(len(names), 'history', 'histories')} in random order"
         self.there: dict[str, dict[Key, Any]] = {}
-        self._files = {name: folder / self.part / f"{short_name(clean_name(name), name)}.jsonl" for name in models}
+        self._files = {name: lines_file(folder, self.part, name) for name in models}
         for name, path in self._files.items():
             lines = read_lines(path, self.kind) if path.is_file() else []
             self.there[name] = {self.key(line): line for line in lines}
@@ -187,25 +185,18 @@ class ArenaWork(Work):
 
     def _note(self, name: str) -> None:
         """Note in arena.json how the model was asked."""
-        path, model = self.settings.output / "arena.json", self.models[name]
-        release = try_lock(path.with_name(".attunebench-arena.lock"), _PATIENCE)
-        try:
-            made, _ = read_json(path) if path.is_file() else ({}, "")
-            noted = {
-                "provider": model.provider,
-                "model": model.model,
-                "family": family_of(model.provider, model.model),
-                "parameters": self.settings.request_parameters(judge=self.kind is not Reply),
-                "prompt_set_sha256": prompt_set_sha256(self.templates),
-                "attunebench_version": __version__,
-                "timestamp": now(),
-                **self.noted(name, self.there[name].values()),
-            }
-            part = made.get(self.part) if isinstance(made, dict) else None
-            write_json(path, {**made, self.part: {**(part if isinstance(part, dict) else {}), name: noted}})
-        finally:
-            if release is not None:
-                release()
+        model = self.models[name]
+        noted = {
+            "provider": model.provider,
+            "model": model.model,
+            "family": family_of(model.provider, model.model),
+            "parameters": self.settings.request_parameters(judge=self.kind is not Reply),
+            "prompt_set_sha256": prompt_set_sha256(self.templates),
+            "attunebench_version": __version__,
+            "timestamp": now(),
+            **self.noted(name, self.there[name].values()),
+        }
+        change_made(self.settings.output, lambda made: {**made, self.part: {**block(made.get(self.part)), name: noted}})
 
     def noted(self, name: str, lines: Iterable[Any]) -> dict[str, Any]:
         """What else is noted of a model in arena.json; `lines` are all of its file."""

@@ -35,6 +35,10 @@ def analyze(
     other_labels: Annotated[
         list[Path] | None, flag("The same results scored on other labels, for `label-sets`; repeat.", metavar="FILE")
     ] = None,
+    arena: Annotated[
+        Path | None,
+        flag("A file that `arena score` wrote, for `independence`: adds the ratings of models.", metavar="FILE"),
+    ] = None,
     save: Annotated[
         Path | None,
         flag("Also write each analysis as JSON and each table as CSV into this folder.", metavar="DIR", panel="Output"),
@@ -62,6 +66,7 @@ def analyze(
         sources,
         *(() if "all" in asked else asked),
         other_labels=other_labels or (),
+        arena=arena,
         progress=_working_through,
         **analysis_values(how),
     )
@@ -74,7 +79,7 @@ def analyze(
         )
         emit(render_findings(found.analyses, **look(None), rules=found.rules, below=(below,)), None)
     else:
-        emit_analyses(found.analyses, **shown, rules=found.rules, protect=sources)
+        emit_analyses(found.analyses, **shown, rules=found.rules, protect=[*sources, *([arena] if arena else ())])
 
 
 def _working_through(names: Sequence[str]) -> Iterator[str]:

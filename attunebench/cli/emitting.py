@@ -41,7 +41,7 @@ def folded(line: str, stream: TextIO | None = None, indent: str = "  ") -> str:
 
 def warn(text: str) -> None:
     """A warning on stderr, where the format that was written has no place for it."""
-    say(f"! {clean(text)}")
+    say(folded(f"! {clean(text)}"))
 
 
 def first(lines: Sequence[str], more: str = " more.", *, most: int = 5) -> list[str]:

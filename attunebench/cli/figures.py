@@ -97,7 +97,7 @@ def _of_arena(file: Path, names: Sequence[str], width: Literal["single", "double
     from attunebench.views import FigureResult
 
     scores, look = read_arena_scores(file), Look(width, dpi)
-    level = f"{scores.sample}; {scores.intervals}."
+    level = f"{scores.intervals}."
     pictures, skipped = draw_arena(scores.analyses, scores.groups, level, look, names)
     warnings = tuple(scores.about.warnings)
     return FigureResult(tuple(pictures), tuple(skipped), look, warnings=warnings, rules="", intervals=scores.intervals)

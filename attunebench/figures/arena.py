@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from attunebench.analyses.table import Analysis, Cell, Column, Plot, Table, number_of, plot
+from attunebench.analyses.table import Analysis, Cell, Column, Missing, Plot, PlotRow, Table, number_of, plot
 from attunebench.errors import UsageError
 from attunebench.figures.catalogue import Picture, Skipped, picture, require_matplotlib
 from attunebench.figures.drawing import drawing
@@ -15,6 +15,7 @@ from attunebench.figures.source import Look, Styled, percent
 from attunebench.scores.table import Group
 from attunebench.text import number, sentences_of
 
+_KEYS: Any = {"filled": "enough histories for a claim", "hollow": "too few histories for a claim"}
 _LEGENDS: Mapping[str, str] = {"lines": "lines", "scatter": "markers"}
 
 
@@ -59,7 +60,11 @@ def draw_arena(
     with drawing():
         for name in names:
             analysis, table = known[name]
-            sheet = _sheet(table)
+            try:
+                sheet = _sheet(table)
+            except Missing as missing:
+                skipped.append(Skipped(name, str(missing)))
+                continue
             lead = " ".join(filter(None, (f"{table.title}.", *sentences_of(table.caption)[:1])))
             entry = Entry(name, table.title, "", lead, page=_page(sheet))
             pictures.append(picture(source, entry, sheet, table.title, analysis, sample))
@@ -75,7 +80,7 @@ def _page(sheet: Sheet | HeatMap) -> Mapping[str, Any]:
 
 
 def _sheet(table: Table) -> Sheet | HeatMap:
-    """The table's chart as print shows it."""
+    """The table's chart as print shows it. Raises Missing where it has nothing to draw."""
     assert table.chart is not None
     drawn = plot(table, table.chart)
     if drawn.kind in ("heatmap", "matrix"):
@@ -83,8 +88,18 @@ def _sheet(table: Table) -> Sheet | HeatMap:
     spread = 0.6 if drawn.kind == "dumbbells" else 0.0
     upright = drawn.axis if drawn.kind == "lines" else drawn.columns[-1].label if drawn.kind == "scatter" else ""
     axis = " " if drawn.kind == "lines" else ""
-    panels = [Panel(one, axis, spread=spread, upright=upright) for one in drawn.panels or (drawn,)]
-    return Sheet(panels, tables=[table])
+    shares = drawn.kind == "bars" and {one.unit for one in drawn.columns} == {"share"}
+    limits = (0.0, 1.0) if shares else None
+    panels = [one for one in drawn.panels or (replace(drawn, title=""),) if any(map(_has_value, one.rows))]
+    if not panels:
+        raise Missing("None of its values is defined.")
+    return Sheet(
+        [Panel(one, axis, spread=spread, upright=upright, limits=limits, **_KEYS) for one in panels], tables=[table]
+    )
+
+
+def _has_value(row: PlotRow) -> bool:
+    return any(number_of(cell) is not None for cell in row.cells)
 
 
 def _heat(table: Table, drawn: Plot) -> HeatMap:

@@ -349,6 +349,8 @@ def _references(axes: Axes, panel: Panel, look: Look) -> str:
         _fit(axes, *plot.span(near.values(), intervals=intervals), bounds=panel.bounds)
     for name, at in near.items():
         (axes.axhline if plot.kind == "lines" else axes.axvline)(at, zorder=1, **_reference(name))
+    if plot.shade is not None:
+        axes.axvspan(*plot.shade, color=PALE, linewidth=0, zorder=0)
     low = plot.span(intervals=intervals)[0]
     words = [
         f"{'◂ ' if at < low else ''}{name} {at:.{1 if abs(at) > 1.5 else 2}f}{'' if at < low else ' ▸'}"

@@ -102,7 +102,8 @@ def _without_names(text: str, names: Sequence[str]) -> str:
     text = re.sub(_LABEL.format(names=labels), "", text, count=1, flags=re.IGNORECASE)
     for name in sorted(known, key=len, reverse=True):
         if not name.isalpha():
-            text = re.sub(rf"(?<![\w/-]){re.escape(name)}(?![\w/-])", NAME, text, flags=re.IGNORECASE)
+            named = rf"(?<![\w/.-])(?:[\w.-]{{1,100}}/)?{re.escape(name)}(?![\w/-])"
+            text = re.sub(named, NAME, text, flags=re.IGNORECASE)
     return text
 
 

@@ -18,7 +18,6 @@ from attunebench.arena.folder import Arena
 from attunebench.arena.objects import DIMENSIONS
 from attunebench.arena.sampling import ArenaSettings
 from attunebench.arena.table import table_of
-from attunebench.arena.voices import majority_of
 
 QUICK = ArenaSettings(resamples=100)
 LEVEL = dict.fromkeys("abcd", 0.0)
@@ -147,7 +146,7 @@ def test_a_slice_has_the_numbers_of_an_arena_of_that_slice():
     alone = replace(arena, verdicts=[v for v in arena.verdicts if arena.pairs[v.pair].history in there])
     for rater in ("people", "judge0", TOGETHER):
         row, whole = cells(found(), "slices", "adversarial", rater), cells(analysed(alone), "majority", rater)
-        for name in ("pairs", "tied", "agree", "kappa", "ac1", "ceiling"):
+        for name in ("n", "tied", "agree", "kappa", "ac1", "ceiling"):
             assert pytest.approx(whole[name].value) == row[name].value
 
 
@@ -173,7 +172,7 @@ def test_pairs_with_a_majority_under_two_thirds_are_counted_as_ambiguous():
         pairs += len(signs) > 1
         ambiguous += len(signs) > 1 and 3 * max(Counter(signs).values()) < 2 * len(signs)
     row = cells(found(), "clear", "all")
-    assert (pairs, ambiguous) == (row["pairs"].value, row["number"].value)
+    assert (pairs, ambiguous) == (row["n"].value, row["number"].value)
 
 
 def test_the_ensemble_of_judges_is_a_judge():
@@ -307,15 +306,3 @@ def test_the_charts_have_chance_and_the_ceiling_as_lines():
         if table.id in ("majority", "slices"):
             assert 0.5 in table.chart.lines.values()
             assert 2 == len(table.chart.lines)
-
-
-def test_a_majority_is_the_most_frequent_answer():
-    arena = study()
-    people = table_of(arena).merged().of_people().answered()
-    most, said = majority_of(people), choices(arena)
-    for place, pair in enumerate(arena.pairs):
-        signs = [of[pair] for name, of in said.items() if name.startswith("rater") and pair in of]
-        if signs:
-            assert (most_frequent(signs), len(signs)) == (most.winner[place], most.raters[place])
-        else:
-            assert np.isnan(most.winner[place])

@@ -44,17 +44,14 @@ def counted(arena, models, kind="human"):
     [((46.8, 17.4, 35.8), 0.567, 46.5, 38.4), ((53.3, 0.0, 46.7), 0.533, 23.0, 23.0)],
 )
 def test_the_published_arithmetic(shares, of_decided, dropped, half):
-    win, tie, loss = (np.array([one]) for one in shares)
-    assert decided(win, tie, loss)[0] == pytest.approx(of_decided, abs=5e-4)
+    assert decided(np.array(shares)) == pytest.approx(of_decided, abs=5e-4)
     for ties, expected in (("dropped", dropped), ("half", half), ("davidson", dropped)):
-        assert elo_difference(ties, win, tie, loss)[0] == pytest.approx(expected, abs=0.05)
+        assert elo_difference(np.array(shares), ties) == pytest.approx(expected, abs=0.05)
 
 
 def test_a_side_that_wins_everything_has_no_difference():
-    nothing, three = np.zeros(1), np.full(1, 3.0)
-    assert np.isnan(elo_difference("half", three, nothing, nothing))
-    assert np.isnan(elo_difference("half", nothing, nothing, three))
-    assert np.isnan(elo_difference("dropped", nothing, three, nothing))
+    assert np.isnan(elo_difference(np.array([[3.0, 0, 0], [0, 0, 3]]), "half")).all()
+    assert np.isnan(elo_difference(np.array([0.0, 3, 0]), "dropped"))
 
 
 def test_shares_are_those_of_the_verdicts():

@@ -8,7 +8,7 @@ from arenas import simulated_arena
 
 from attunebench.arena.folder import Arena
 from attunebench.arena.objects import History, Message, Pair, Verdict
-from attunebench.arena.table import PEOPLE, table_of
+from attunebench.arena.table import ALL_PEOPLE, table_of
 
 LAST = Message(role="seeker", text="I feel low.")
 
@@ -73,7 +73,7 @@ def test_people_as_one_author_have_no_verdicts_among_themselves():
     kinds = {"ann": "human", "bob": "human"}
     table = table_of(simulated_arena(strengths={"ann": 0, "lab": 0, "bob": 0}, kinds=kinds, histories=20))
     one = table.with_people_as_one()
-    assert (one.authors, one.kinds) == (("lab", PEOPLE), ("model", "human"))
+    assert (one.authors, one.kinds) == (("lab", ALL_PEOPLE), ("model", "human"))
     assert set(map(tuple, np.stack([one.left, one.right], axis=1).tolist())) == {(0, 1), (1, 0)}
     among = {"ann", "bob"}
     expected = sum({table.authors[a], table.authors[b]} != among for a, b in zip(table.left, table.right, strict=True))

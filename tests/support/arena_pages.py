@@ -45,6 +45,7 @@ def small_arena(**more: Any) -> Arena:
         for place, one in enumerate(made.verdicts)
     ]
     verdicts[0] = verdicts[0].model_copy(update={"preference": None, "dimensions": {}, "outcome": "refused"})
+    verdicts[-1] = verdicts[-1].model_copy(update={"preference": -(verdicts[-1].preference or 0)})  # a judge flips
     return replace(made, histories=histories, replies=replies, verdicts=verdicts)
 
 
@@ -97,7 +98,7 @@ def small_analyses(arena: Arena) -> list[Analysis]:
     ]
 
 
-def small_scores(arena: Arena) -> ArenaScores:
+def arena_scores(arena: Arena) -> ArenaScores:
     """What `arena score` would write of it, with these analyses."""
     about = about_of(arena, ArenaSettings(), Path("arena"), Path("arena-scores.json"))
     more = {"warnings": ["Simulated: no finding."], "problems": ["A verdict on an unknown pair was left out."]}

@@ -9,6 +9,7 @@ import numpy as np
 
 from attunebench.arena.folder import Arena
 from attunebench.arena.objects import DIMENSIONS, History, Message, Pair, Reply, ReplyKind, Verdict
+from attunebench.arena.table import VerdictTable
 from attunebench.statistics.ratings import bradley_terry
 
 
@@ -116,3 +117,51 @@ def verdicts_of(arena: Arena, where: Iterable[tuple[str, str]]) -> list[Verdict]
         return one.preference is not None and all(wanted[key](name) for key, name in where)
 
     return [one for one in arena.verdicts if belongs(one)]
+
+
+def simulated_table(
+    seed: int,
+    *,
+    strengths: dict[str, float],
+    kinds: dict[str, ReplyKind] | None = None,
+    histories: int = 60,
+    pairs: int = 4,
+    people: int = 25,
+    pair_noise: float = 0.0,
+    reply_noise: float = 0.0,
+    rater_noise: float = 0.0,
+    adversarial: float = 0.0,
+) -> VerdictTable:
+    """The verdicts of people as in `simulated_arena`, for studies of many arenas: arrays without files.
+
+    `rater_noise`: each rater's taste for each author differs by N(0, `rater_noise`).
+    """
+    rng, authors, size = np.random.default_rng(seed), len(strengths), histories * pairs
+    history = np.repeat(np.arange(histories), pairs)
+    left = rng.integers(0, authors, size)
+    right = (left + rng.integers(1, authors, size)) % authors
+    replies = np.array(list(strengths.values())) + rng.normal(0, reply_noise, (histories, authors))
+    odds = replies[history, left] - replies[history, right] + rng.normal(0, pair_noise, size)
+    taste = rng.normal(0, rater_noise, (people, authors))
+    seen = np.repeat(odds, people) + (taste[:, left] - taste[:, right]).T.ravel()
+    won = rng.random(size * people) < 1 / (1 + np.exp(-seen))
+    slices = np.where(rng.random(histories) < adversarial, "adversarial", "regular")
+    preference = np.where(won, 1.0, -1.0)
+    return VerdictTable(
+        histories=tuple(f"h{number}" for number in range(histories)),
+        slices=tuple(slices.tolist()),
+        authors=tuple(strengths),
+        kinds=tuple((kinds or {}).get(name, "model") for name in strengths),
+        raters=tuple(f"rater{number}" for number in range(people)),
+        judges=np.zeros(people, dtype=bool),
+        pairs=tuple(f"p{number}" for number in range(size)),
+        pair=np.repeat(np.arange(size), people),
+        history=np.repeat(history, people),
+        left=np.repeat(left, people),
+        right=np.repeat(right, people),
+        rater=np.tile(np.arange(people), size),
+        preference=preference,
+        slot=np.where(rng.random(size * people) < 0.5, 1.0, -1.0),
+        dimensions=np.full((size * people, len(DIMENSIONS)), np.nan),
+        flipped=np.zeros(size * people, dtype=bool),
+    )

@@ -19,6 +19,7 @@ def swayed_arena(
     markdown: float = 0.0,
     family: float = 0.0,
     sharpness: float = 1.0,
+    pair_noise: float = 0.0,
     tie: float = 0.0,
     histories: int = 60,
     pairs: int = 5,
@@ -27,8 +28,9 @@ def swayed_arena(
     """Pairs at random, each seen by `people` and, in both orders, by one judge of family lab0.
 
     The judge's log-odds of left are the difference of strengths times `sharpness`, plus `first` where left stands
-    first, `length` for each doubling, `markdown` and `family` where left alone has it. `tie`: its share of ties. Better
-    authors write longer replies, so that length is not told from strength by the means of authors.
+    first, `length` for each doubling, `markdown` and `family` where left alone has it. `tie`: its share of ties;
+    `pair_noise`: the sd of what a pair adds to the strengths, for people and the judge. Better authors write longer
+    replies, so that length is not told from strength by the means of authors.
     """
     rng = np.random.default_rng(seed)
     names = list(STRENGTHS)
@@ -54,7 +56,7 @@ def swayed_arena(
         for at in range(pairs):
             left, right = (names[one] for one in rng.choice(len(names), 2, replace=False))
             pair = compared[f"{name}/{at}"] = Pair(id=f"{name}/{at}", history=name, left=left, right=right)
-            strength = STRENGTHS[left] - STRENGTHS[right]
+            strength = STRENGTHS[left] - STRENGTHS[right] + rng.normal(0, pair_noise)
             swayed = (
                 strength * sharpness
                 + length * np.log2(size[left] / size[right])

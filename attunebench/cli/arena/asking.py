@@ -148,10 +148,11 @@ def judges_of(named: Sequence[str] | None, base_url: str | None, api_key: str | 
     for provider, _, model in found:
         if not model:
             raise UsageError(f"--judge: give provider and model, such as openrouter:vendor/model, not {provider!r}.")
+    reached = {provider: (base_url, api_key) for provider, _, _ in found if provider != "baseline"}
     # A key must not travel to another host than the one that it is for.
-    if (base_url or api_key) and len({provider for provider, _, _ in found}) > 1:
+    if (base_url or api_key) and len(reached) > 1:
         raise UsageError("--base-url and --api-key apply to judges of one provider; name its judges alone.")
-    return [model_settings(provider, model, base_url, api_key) for provider, _, model in found]
+    return [model_settings(provider, model, *reached.get(provider, (None, None))) for provider, _, model in found]
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from attunebench.cli.arguments import FOLDER, SkipInvalidOption, comma_list
-from attunebench.cli.emitting import first, say
+from attunebench.cli.emitting import first, folded, say
 from attunebench.cli.options import flag
 from attunebench.errors import UsageError
 from attunebench.text import counted, printable
@@ -90,7 +90,7 @@ def new(
         drafts = drafts_of(path, known.histories.values(), mode)
         given.setdefault("drafts", []).extend(drafts.replies)
         for sentence in drafts.left_out:
-            say(f"Left out of {printable(str(path))}: {sentence}")
+            say(folded(f"Left out of {printable(str(path))}: {sentence}"))
     for name, lines in given.items():
         answering = [one for one in lines if one.history in known.histories]
         if limit is None and (others := len(lines) - len(answering)):
@@ -117,7 +117,7 @@ def _from_conversations(
     from attunebench.cli.loading import load
 
     loaded, _ = load(folder, None, skip_invalid=skip_invalid, quiet=True)
-    say(f"Slices: {rule}.")
+    say(folded(f"Slices: {rule}."))
     return histories_of(loaded, rule), {"candidates": candidates_of(loaded)} if candidates else {}
 
 
@@ -176,4 +176,4 @@ def show_arena(arena: Arena) -> None:
         raters = len({one.rater for one in arena.verdicts})
         typer.echo(f"Verdicts   {len(arena.verdicts):,} by {counted(raters, 'rater')}")
     for line in first([f"! {printable(sentence, 400)}" for sentence in arena.problems]):
-        say(line)
+        say(folded(line))

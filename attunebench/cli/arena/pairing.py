@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from attunebench.cli.arena.making import ArenaArgument, show_arena
-from attunebench.cli.emitting import say
+from attunebench.cli.emitting import folded, say
 from attunebench.cli.options import flag
 from attunebench.text import counted, listed, printable
 
@@ -49,7 +49,7 @@ def pairs(
     if added:
         note_step(arena, {"command": "pairs", "added": added, "verdicts": len(before.verdicts), "how": chosen.notes})
     for sentence in chosen.notes:
-        say(sentence)
+        say(folded(sentence))
     show_arena(read_arena(arena))
     typer.echo(f"New pairs  {added:,}")
     if not added:

@@ -14,7 +14,7 @@ from attunebench.metrics.rates import rounded_down
 from attunebench.text import UNDEFINED, number, p_value
 
 SMALL_MARK = "°"
-SMALL_LEGEND = f"{SMALL_MARK} too few conversations or participants for a claim."
+SMALL_LEGEND = f"{SMALL_MARK} too few conversations, participants or histories for a claim."
 N_COLUMNS = frozenset(("n", "conversations"))
 """Ids of columns that say for a whole row what its values are over."""
 

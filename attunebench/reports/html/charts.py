@@ -151,6 +151,7 @@ def _panels(whole: Plot, plots: Sequence[Plot], looks: Looks) -> list[Panel]:
             axis,
             _labelled({name: axis.at(at) for name, at in one.references()[0].items()}, min(len(plots), _ABREAST)),
             _outside(one.references()[1]),
+            None if one.shade is None else (axis.at(one.shade[0]), axis.at(one.shade[1])),
         )
         for one, axis in zip(plots, axes, strict=True)
     ]
@@ -221,8 +222,8 @@ def _keys(whole: Plot, first: Plot) -> list[Key]:
     small = [cell.small for row in whole.rows for cell in row.cells if number_of(cell) is not None]
     if not any(small):
         return []
-    few = Key("", "own", True, "too few conversations")
-    return [few] if all(small) else [Key("", "own", False, "enough conversations"), few]
+    few = Key("", "own", True, "too few for a claim")
+    return [few] if all(small) else [Key("", "own", False, "enough for a claim"), few]
 
 
 def _labelled(places: Mapping[str, float], panels: int) -> list[Line]:
@@ -353,7 +354,7 @@ def _heat(drawn: Plot, looks: Looks, drill: Callable[[Drill | None], int | None]
     few = any(cell.small for row in drawn.rows for cell in row.cells)
     remarks = [
         *(["orange: below 0"] if several and both else []),
-        *([f"{SMALL_MARK} too few conversations"] if few else []),
+        *([f"{SMALL_MARK} too few for a claim"] if few else []),
     ]
     return Picture("heat", x_label=drawn.axis, heat=Heat(columns, rows, key, both and not several, remarks))
 

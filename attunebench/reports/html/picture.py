@@ -71,13 +71,14 @@ class Line(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Rows over one axis. `outside`: references that lie too far off."""
+    """Rows over one axis. `outside`: references that lie too far off; `shade`: the ends of a ground."""
 
     title: str
     look: str
     axis: Axis
     lines: Sequence[Line]
     outside: Sequence[str] = ()
+    shade: tuple[float, float] | None = None
 
 
 class Key(NamedTuple):

@@ -21,7 +21,9 @@ RATINGS = table(
     column("share", [1, 0.5], "share won", "share", "Of pairs.", better=True, digits=2, rounds_down=True),
     caption="Over 40 histories.",
     notes=("A note.",),
-    chart=Chart("intervals", "author", ("elo",), lines={"even": 0.5, "chance": {"elo": 0.25}}, roles={"lab1": "person"}),
+    chart=Chart(
+        "intervals", "author", ("elo",), lines={"even": 0.5, "chance": {"elo": 0.25}}, roles={"lab1": "person"}
+    ),
     apart=1,
 )
 ANALYSES = [

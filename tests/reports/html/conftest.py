@@ -7,12 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from arena_pages import arena_scores, small_arena
 from browser import BROWSER
 from demo_scores import demo_scores_file
 from html_study import SETTINGS, Texts, small_scores
 
+from attunebench.arena.folder import Arena
+from attunebench.arena.sampling import ArenaSettings
+from attunebench.arena.score import score_arena
+from attunebench.arena.scores import ArenaScores
 from attunebench.conversations import demo_folder
 from attunebench.reports.html import render_html
+from attunebench.reports.html.arena import render_arena
 from attunebench.scores import Scores, read_scores
 from attunebench.transcripts import FolderTranscripts
 
@@ -56,3 +62,20 @@ def chromium() -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def scored_arena() -> tuple[Arena, ArenaScores]:
+    """A small arena with hostile texts, and all analyses of it."""
+    arena, settings = small_arena(), ArenaSettings(resamples=100, small=2)
+    about = arena_scores(arena).about
+    return arena, ArenaScores(score_arena(arena, settings), about)
+
+
+@pytest.fixture(scope="session")
+def arena_file(scored_arena: tuple[Arena, ArenaScores], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of that arena."""
+    arena, scores = scored_arena
+    path = tmp_path_factory.mktemp("arena") / "arena.html"
+    path.write_text(render_arena(scores, arena=arena), "utf-8")
+    return path

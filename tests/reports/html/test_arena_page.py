@@ -7,7 +7,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
-from arena_pages import small_arena, small_scores
+from arena_pages import arena_scores, small_arena
 from html_study import HOSTILE, chunk
 
 from attunebench.arena.folder import Arena
@@ -21,7 +21,7 @@ def arena() -> Arena:
 
 @pytest.fixture(scope="module")
 def page(arena: Arena) -> str:
-    return render_arena(small_scores(arena), arena=arena)
+    return render_arena(arena_scores(arena), arena=arena)
 
 
 class _Tags(HTMLParser):
@@ -34,7 +34,7 @@ class _Tags(HTMLParser):
 
 
 def test_the_same_arena_gives_the_same_page(arena: Arena, page: str) -> None:
-    assert page == render_arena(small_scores(arena), arena=arena)
+    assert page == render_arena(arena_scores(arena), arena=arena)
 
 
 def test_no_text_of_an_arena_is_markup(page: str) -> None:
@@ -70,43 +70,47 @@ def test_verdicts_are_packed_as_they_are_in_the_arena(arena: Arena, page: str) -
 
 def test_rationales_are_in_the_order_of_the_verdicts(arena: Arena, page: str) -> None:
     numbered = [v.model_copy(update={"rationale": str(place)}) for place, v in enumerate(arena.verdicts)]
-    page = render_arena(small_scores(arena), arena=replace(arena, verdicts=numbered))
+    page = render_arena(arena_scores(arena), arena=replace(arena, verdicts=numbered))
     about = chunk(page, "about")
     packed, of_pair = about["verdicts"], about["pairs"]
     reasons = {row: iter(chunk(page, f"reasons-{row}")) for row in set(of_pair["h"])}
     for pair, rater, order in zip(packed["p"], packed["r"], packed["o"], strict=True):
         said, *_ = next(reasons[of_pair["h"][pair]])
         verdict = numbered[int(said)]
-        assert (verdict.pair, verdict.rater, verdict.order[0]) == (of_pair["id"][pair], about["raters"][rater][0], order)
+        assert (verdict.pair, verdict.rater, verdict.order[0]) == (
+            of_pair["id"][pair],
+            about["raters"][rater][0],
+            order,
+        )
 
 
 def test_checks_of_attention_are_not_behind_numbers(arena: Arena) -> None:
     checked = [v.model_copy(update={"check": True}) for v in arena.verdicts[:5]]
-    page = render_arena(small_scores(arena), arena=replace(arena, verdicts=[*checked, *arena.verdicts[5:]]))
+    page = render_arena(arena_scores(arena), arena=replace(arena, verdicts=[*checked, *arena.verdicts[5:]]))
     assert len(chunk(page, "about")["verdicts"]["p"]) == len(arena.verdicts) - 5
 
 
 def test_without_the_arena_numbers_lead_nowhere(arena: Arena) -> None:
-    assert "data-d=" not in render_arena(small_scores(arena))
+    assert "data-d=" not in render_arena(arena_scores(arena))
 
 
 def test_rationales_are_left_out_first(arena: Arena, page: str) -> None:
     reasons = sum(map(len, re.findall(r'id="c-reasons-\d+">([^<]*)<', page)))
-    small = render_arena(small_scores(arena), arena=arena, budget=len(page) + 32_000 - reasons // 2)
+    small = render_arena(arena_scores(arena), arena=arena, budget=len(page) + 32_000 - reasons // 2)
     ids = re.findall(r'id="c-(\w+)-\d+"', small)
     assert ids.count("texts") == len(arena.histories)
     assert ids.count("reasons") < len(arena.histories)
 
 
 def test_a_page_without_room_still_has_its_numbers(arena: Arena) -> None:
-    bare = render_arena(small_scores(arena), arena=arena, budget=1)
+    bare = render_arena(arena_scores(arena), arena=arena, budget=1)
     assert "texts-" not in re.findall(r'id="c-(\w+-)\d+"', bare)
     assert "data-d=" in bare
 
 
 def test_an_empty_arena_has_a_page() -> None:
     empty = Arena({})
-    scores = replace(small_scores(small_arena()), analyses=())
+    scores = replace(arena_scores(small_arena()), analyses=())
     assert "</html>" in render_arena(scores, arena=empty)
 
 
@@ -115,5 +119,5 @@ def test_hostile_names_stay_text() -> None:
     pairs = {id: one.model_copy(update={"left": HOSTILE}) for id, one in made.pairs.items()}
     arena = replace(made, pairs=pairs, verdicts=[one.model_copy(update={"rater": HOSTILE}) for one in made.verdicts])
     parser = _Tags()
-    parser.feed(render_arena(replace(small_scores(made)), arena=arena))
+    parser.feed(render_arena(replace(arena_scores(made)), arena=arena))
     assert not [tag for tag, _ in parser.tags if tag == "img"]
