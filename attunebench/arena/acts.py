@@ -13,11 +13,13 @@ from importlib import resources
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attunebench.analyses.table import (
     Analysis,
     Cell,
     Chart,
+    ChartKind,
     Drill,
     Filled,
     Missing,
@@ -28,9 +30,9 @@ from attunebench.analyses.table import (
     words,
 )
 from attunebench.analyses.verdicts import listed, with_interval
-from attunebench.arena.cells import difference_cells, share_cells
+from attunebench.arena.cells import difference_cells, excludes, share_cells
 from attunebench.arena.folder import Arena
-from attunebench.arena.objects import ADVERSARIAL, REGULAR, Reply, ReplyKind
+from attunebench.arena.objects import ADVERSARIAL, REGULAR, ReplyKind
 from attunebench.arena.sampling import JUDGES, ArenaSettings, Draws, intervals_text
 from attunebench.arena.table import PEOPLE, VerdictTable
 from attunebench.statistics.bootstrap import Floats, Labels, ratio, sum_by_cluster
@@ -47,6 +49,8 @@ _CANNOT = (
 _KINDS: tuple[ReplyKind, ...] = ("human", "model", "original", "alternate", "edited")
 _MODELS: tuple[ReplyKind, ...] = ("model", "original", "alternate")
 _EVERYWHERE = "all"
+_LABELS = {"human": "human replies", "model": "model replies", "edited": "edited model replies"}
+_SAME = "Difference over the histories that have replies of both kinds; n: the fewer replies."
 _GAP = r"[^\w\s]*\s+(?:\S+\s+){0,4}?"
 
 
@@ -95,7 +99,7 @@ def warmth_of(text: str) -> int:
 def acts(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis:
     """Which acts people and judges cite in their rationales, and how often replies do them, human against model."""
     citing = _Citing(arena, table, settings)
-    made = [*citing.tables(), *_done(arena, table, settings)]
+    made = [*citing.tables(), *([_Doing(arena, table, settings).table()] if arena.replies else [])]
     if not made:
         raise Missing("There are no rationales and no replies in which acts could be found.")
     return Analysis(
@@ -149,7 +153,7 @@ class _Citing:
                 column("difference", difference, "people − judges", "share", meaning),
                 *self._overlap(*sides.values()),
             ]
-        chart = Chart("dumbbells", "act", tuple(there), "Acts cited in rationales", "share of rationales", lead=True)
+        kind: ChartKind = "dumbbells" if len(there) > 1 else "intervals"
         return table(
             "cited",
             "Which acts do rationales cite?",
@@ -157,9 +161,7 @@ class _Citing:
             *columns,
             caption="n: rationales of verdicts that were given; of the overlap, rationales of people where the person "
             "or such a judge cites the act.",
-            chart=chart
-            if len(there) > 1
-            else Chart("intervals", "act", tuple(there), chart.title, chart.axis, lead=True),
+            chart=Chart(kind, "act", tuple(there), "Acts cited in rationales", "share of rationales", lead=True),
         )
 
     def _overlap(self, people: Labels, judges: Labels) -> list[Filled]:
@@ -169,10 +171,8 @@ class _Citing:
         count = np.bincount(key[judges] + 1, minlength=size)
         rows = people[count[key[people] + 1] > 0]
         place = key[rows] + 1
-        one, other = (
-            self.cited[rows],
-            sum_by_cluster(self.cited[judges], key[judges] + 1, size)[place] / count[place, None],
-        )
+        by_judges = sum_by_cluster(self.cited[judges], key[judges] + 1, size)
+        one, other = self.cited[rows], by_judges[place] / count[place, None]
         both, part = one * other, self.told.where(rows)
         drills = [Drill(where=(("rater", PEOPLE),))] * one.shape[1]
         either = one + other - both
@@ -180,11 +180,10 @@ class _Citing:
         first, second = (side.mean(axis=0) if len(rows) else np.full(one.shape[1], np.nan) for side in (one, other))
         chance = ratio(first * second, first + second - first * second)
         meaning = "Of a person and a judge who prefer the same reply, one of whom cites the act: how often both do."
+        independent = "The overlap if both cited it as often, but independently."
         return [
             column("overlap", cells, "overlap", "share", meaning),
-            column(
-                "by_chance", chance, "by chance", "share", "The overlap if both cited it as often, but independently."
-            ),
+            column("by_chance", chance, "by chance", "share", independent),
         ]
 
     def _by_rater(self) -> Table:
@@ -195,101 +194,72 @@ class _Citing:
             for at in np.unique(self.told.rater[self.judged])
         ]
         rows = [[name, *self.shares(rows, name)[0]] for name, rows in groups if len(rows)]
-        names = [act.name.replace(" ", "_") for act in lexicon()]
+        columns = [column(act.name.replace(" ", "_"), (), act.name, "share", f"It {act.meaning}.") for act in lexicon()]
+        names = tuple(one.column.id for one in columns)
         return table(
             "cited-by",
             "Which acts does each judge cite?",
             words("rater"),
-            *(
-                column(id, (), act.name, "share", f"It {act.meaning}.")
-                for id, act in zip(names, lexicon(), strict=True)
-            ),
+            *columns,
             rows=rows,
             caption="Share of the rater's rationales, whose number is n.",
-            chart=Chart("heatmap", "rater", tuple(names), "Acts cited by each rater", "share of rationales"),
+            chart=Chart("heatmap", "rater", names, "Acts cited by each rater", "share of rationales"),
         )
 
 
-def _done(arena: Arena, table_: VerdictTable, settings: ArenaSettings) -> list[Table]:
-    """How often replies of each kind do each act, in each slice."""
-    place = {name: at for at, name in enumerate(table_.histories)}
-    replies = [one for one in arena.replies.values() if one.history in place]
-    kinds = [kind for kind in _KINDS if any(one.kind == kind for one in replies)]
-    if not replies:
-        return []
-    done = acts_in([one.text for one in replies], "done")
-    history = np.array([place[one.history] for one in replies], dtype=np.intp)
-    slices = [name for name in (ADVERSARIAL, REGULAR) if name in table_.slices]
-    rows = []
-    for name in [*slices, *([_EVERYWHERE] if len(set(table_.slices)) > 1 or not slices else [])]:
-        inside = np.array([name in (_EVERYWHERE, table_.slices[at]) for at in history], dtype=bool)
-        rows += _rows_of_slice(name, kinds, [*zip(replies, inside, strict=True)], done, history, table_, settings)
-    compared = _compared(kinds)
-    labels = {"human": "human replies", "model": "model replies", "edited": "edited model replies"}
-    made = table(
-        "done",
-        "Which acts do replies do?",
-        words("slice"),
-        words("act"),
-        *(column(kind, (), labels.get(kind, kind), "share", "Share of these replies that do it.") for kind in kinds),
-        *([column("difference", (), f"human − {compared[1]}", "share", _SAME)] if compared else []),
-        rows=rows,
-        caption="n: replies.",
-        chart=Chart("dumbbells", "act", compared, "Acts done in replies", "share of replies", across="slice")
-        if compared
-        else Chart("intervals", "act", tuple(kinds[:1]), "Acts done in replies", "share of replies", across="slice"),
-    )
-    return [made]
+class _Doing:
+    """The replies of an arena: of which kind and to which history each is, and which acts it does, `done`."""
 
+    def __init__(self, arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> None:
+        place, replies = {name: at for at, name in enumerate(verdicts.histories)}, arena.replies.values()
+        self.settings, self.draws = settings, settings.resampling(verdicts).weights.astype(np.float64)
+        self.kind = np.array([one.kind for one in replies], dtype=np.str_)
+        self.history = np.array([place[one.history] for one in replies], dtype=np.intp)
+        self.slice = np.array(verdicts.slices, dtype=np.str_)[self.history]
+        self.done = acts_in([one.text for one in replies], "done")
+        self.kinds = [kind for kind in _KINDS if (self.kind == kind).any()]
+        models = [kind for kind in self.kinds if kind in _MODELS]
+        self.compared: tuple[ReplyKind, ...] = ("human", models[0]) if "human" in self.kinds and models else ()
 
-_SAME = "Difference over the histories that have replies of both kinds; n: the fewer replies."
+    def table(self) -> Table:
+        """How often replies of each kind do each act, in adversarial and in regular histories."""
+        slices = [name for name in (ADVERSARIAL, REGULAR) if (self.slice == name).any()]
+        slices += [_EVERYWHERE] if len(np.unique(self.slice)) > 1 or not slices else []
+        difference = column("difference", (), f"human − {self.compared[-1]}" if self.compared else "", "share", _SAME)
+        kind: ChartKind = "dumbbells" if self.compared else "intervals"
+        shown = self.compared or tuple(self.kinds[:1])
+        return table(
+            "done",
+            "Which acts do replies do?",
+            words("slice"),
+            words("act"),
+            *(column(one, (), _LABELS.get(one, one), "share", "Share of these that do it.") for one in self.kinds),
+            *([difference] if self.compared else []),
+            rows=[row for name in slices for row in self._rows(name)],
+            caption="n: replies.",
+            chart=Chart(kind, "act", shown, "Acts done in replies", "share of replies", across="slice"),
+        )
 
+    def _rows(self, name: str) -> list[list[Cell | str]]:
+        """A row for each act: the slice, the act, a cell for each kind, and the difference of the two compared."""
+        everywhere = name == _EVERYWHERE
+        rows = {kind: (self.kind == kind) & (everywhere | (self.slice == name)) for kind in self.kinds}
+        where = () if everywhere else (("slice", name),)
+        columns = [self._shares(rows[kind], ("kind", kind), *where)[0] for kind in self.kinds]
+        if self.compared:
+            both = [self.history[rows[kind]] for kind in self.compared]
+            shared = np.isin(self.history, np.intersect1d(both[0], both[1]))
+            sides = [self._shares(rows[kind] & shared, ("kind", kind), *where) for kind in self.compared]
+            (one, drawn), (other, also) = sides
+            columns.append(difference_cells(one, other, drawn - also, self.settings, [cell.drill for cell in one]))
+        return [[name, act.name, *cells] for act, *cells in zip(lexicon(), *columns, strict=True)]
 
-def _compared(kinds: Sequence[ReplyKind]) -> tuple[str, ...]:
-    """The two kinds of replies that are compared: people's with those of models."""
-    models = [kind for kind in kinds if kind in _MODELS]
-    return ("human", models[0]) if "human" in kinds and models else ()
-
-
-def _rows_of_slice(
-    name: str,
-    kinds: Sequence[ReplyKind],
-    replies: Sequence[tuple[Reply, bool]],
-    done: Floats,
-    history: Labels,
-    table_: VerdictTable,
-    settings: ArenaSettings,
-) -> list[list[Cell | str]]:
-    """A row for each act: the slice, the act, a cell for each kind, and the difference of those that are compared."""
-    weights = settings.resampling(table_).weights.astype(np.float64)
-    where = () if name == _EVERYWHERE else (("slice", name),)
-
-    def shares(kind: str, only: Labels | None = None) -> tuple[list[Cell], Floats]:
-        rows = np.array([inside and one.kind == kind for one, inside in replies], dtype=bool)
-        if only is not None:
-            rows &= np.isin(history, only)
-        of = history[rows]
-        drills = [Drill(where=(("kind", kind), *where))] * done.shape[1]
+    def _shares(self, rows: NDArray[np.bool_], *where: tuple[str, str]) -> tuple[list[Cell], Floats]:
+        history, done = self.history[rows], self.done[rows]
         return share_cells(
-            lambda values: weights @ sum_by_cluster(values, of, weights.shape[1]),
-            of, done[rows], np.ones_like(done[rows]), settings, drills,
+            lambda values: self.draws @ sum_by_cluster(values, history, self.draws.shape[1]),
+            history, done, np.ones_like(done), self.settings, [Drill(where=where)] * done.shape[1],
         )  # fmt: skip
-
-    columns = [shares(kind)[0] for kind in kinds]
-    if compared := _compared(kinds):
-        having = [
-            {at for (one, inside), at in zip(replies, history.tolist(), strict=True) if inside and one.kind == kind}
-            for kind in compared
-        ]
-        shared = np.array(sorted(having[0] & having[1]), dtype=np.intp)
-        (one, drawn), (other, also) = (shares(kind, shared) for kind in compared)
-        columns.append(difference_cells(one, other, drawn - also, settings, [cell.drill for cell in one]))
-    return [[name, act.name, *cells] for act, *cells in zip(lexicon(), *columns, strict=True)]
-
-
-def excludes(cell: Cell, value: float = 0.0) -> bool:
-    """Whether the interval of a cell lies to one side of the value, over enough histories."""
-    return not cell.small and cell.low is not None and cell.high is not None and not cell.low <= value <= cell.high
 
 
 def _cited_text(tables: Sequence[Table]) -> str:

@@ -27,8 +27,7 @@ from attunebench.analyses.table import (
     words,
 )
 from attunebench.analyses.verdicts import listed, with_interval
-from attunebench.arena.acts import excludes
-from attunebench.arena.cells import difference_cells, share_cells, without_empty_columns
+from attunebench.arena.cells import difference_cells, excludes, share_cells, without_empty_columns
 from attunebench.arena.folder import Arena
 from attunebench.arena.objects import Verdict, family_of
 from attunebench.arena.sampling import ArenaSettings, Draws, intervals_text

@@ -56,6 +56,11 @@ def difference_cells(
     return cells
 
 
+def excludes(cell: Cell, value: float = 0.0) -> bool:
+    """Whether the interval of a cell lies to one side of the value, over enough histories."""
+    return not cell.small and cell.low is not None and cell.high is not None and not cell.low <= value <= cell.high
+
+
 def without_empty_columns(table: Table) -> Table:
     """The table without columns that have no value in any row."""
     kept = [at for at in range(len(table.columns)) if any(row[at].value is not None for row in table.rows)]

@@ -135,7 +135,7 @@ def _contrasts(table: VerdictTable) -> Floats:
 
 
 def _is_told_apart(design: Floats) -> Floats:
-    """1 for each column that is no sum of others: not for markdown, say, that one author always has and others never."""
+    """1 for each column that is no sum of others, as markdown is that one author always has and others never."""
     gram = design.T @ design
     apart = np.zeros(len(gram))
     for at in range(len(gram)):

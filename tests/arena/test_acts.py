@@ -10,7 +10,8 @@ import pytest
 from arenas import simulated_arena
 
 from attunebench.analyses.table import Missing
-from attunebench.arena.acts import WARMTH, acts, acts_in, excludes, lexicon, warmth_of
+from attunebench.arena.acts import WARMTH, acts, acts_in, lexicon, warmth_of
+from attunebench.arena.cells import excludes
 from attunebench.arena.sampling import ArenaSettings
 from attunebench.arena.table import table_of
 from attunebench.conversations import demo_folder

@@ -8,8 +8,8 @@ from arenas import simulated_arena
 from swayed_arenas import JUDGE, swayed_arena
 
 from attunebench.analyses.table import Missing, number_of
-from attunebench.arena.acts import excludes
 from attunebench.arena.bias import bias
+from attunebench.arena.cells import excludes
 from attunebench.arena.contests import REGULARISED
 from attunebench.arena.objects import Verdict
 from attunebench.arena.sampling import ArenaSettings
