@@ -119,6 +119,11 @@ def test_a_judge_is_not_asked_about_its_own_family_unless_it_is_wanted(
     assert 12 == sum(rater == "lab/ann" for rater, _, _ in verdicts(into))
 
 
+def test_a_judge_is_not_asked_about_its_own_replies(judge: Judge, folder: Path) -> None:
+    judge("bob-2")
+    assert {"1"} == {pair[-1] for _, pair, _ in verdicts(folder)}
+
+
 @pytest.mark.parametrize(
     ("quote", "found"),
     [
@@ -221,6 +226,14 @@ def test_a_refused_reply_is_no_reply_and_is_noted(server: FakeServer, folder: Pa
     ]
     ask_replies(folder, settings, author="mine")
     assert HISTORIES == len(server.bodies)
+
+
+def test_a_model_that_refuses_every_history_has_no_reply(server: FakeServer, folder: Path) -> None:
+    server.script = [Answer(message={"content": None, "refusal": "No."})]
+    assert 0 == ask_replies(folder, RunSettings(em=models(server, "new")[0])).written
+    assert not (folder / "replies" / "new.jsonl").exists()
+    noted = json.loads((folder / "arena.json").read_text("utf-8"))["replies"]["new"]
+    assert {"refused"} == set(noted["unanswered"].values())
 
 
 def test_an_author_with_replies_from_elsewhere_is_refused(server: FakeServer, folder: Path) -> None:

@@ -21,7 +21,7 @@ from attunebench.arena.asking import (
     verdict_settings,
 )
 from attunebench.arena.folder import read_arena
-from attunebench.arena.objects import Pair
+from attunebench.arena.objects import Pair, Verdict
 from attunebench.batches.collecting import Collector
 from attunebench.batches.executor import BatchExecutor
 from attunebench.batches.files import Planner
@@ -108,6 +108,14 @@ def test_an_arena_that_grew_is_judged_where_it_is_new(judge: Judge, server: Fake
     judge("ann")
     assert 2 == len(server.bodies)
     assert before.items() < verdicts(folder).items()
+
+
+def test_repeated_lines_of_a_file_stay(judge: Judge, folder: Path) -> None:
+    path = folder / "verdicts" / "ann.jsonl"
+    check = Verdict(pair="c0/1/0", rater="eve", rater_kind="human", preference=1, check=True)
+    arenas.write_lines(path, [check] * 3)
+    judge("ann")
+    assert (PAIRS * 2 + 3) == len(path.read_bytes().splitlines())
 
 
 def test_at_the_cost_limit_a_run_keeps_what_it_has(judge: Judge, server: FakeServer, folder: Path) -> None:
