@@ -34,7 +34,6 @@ class About(BaseModel):
     authors: Mapping[str, str] = Field(default_factory=dict)
     settings: Mapping[str, float | int | str] = Field(default_factory=dict)
     made: Mapping[str, Any] = Field(default_factory=dict)
-    warnings: Sequence[str] = ()
     problems: Sequence[str] = ()
 
 

@@ -99,7 +99,7 @@ def _of_arena(file: Path, names: Sequence[str], width: Literal["single", "double
     scores, look = read_arena_scores(file), Look(width, dpi)
     level = f"{scores.intervals}."
     pictures, skipped = draw_arena(scores.analyses, scores.groups, level, look, names)
-    warnings = tuple(scores.about.warnings)
+    warnings = scores.analyses[0].warnings if scores.analyses else ()  # of the arena as a whole
     return FigureResult(tuple(pictures), tuple(skipped), look, warnings=warnings, rules="", intervals=scores.intervals)
 
 

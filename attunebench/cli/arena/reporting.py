@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from attunebench.cli.arguments import FullOption
-from attunebench.cli.emitting import emit, emit_analyses, say, warn, working
+from attunebench.cli.emitting import emit, emit_analyses, is_brief, say, warn, working
 from attunebench.cli.options import flag
 from attunebench.cli.report import refuse_foreign
 from attunebench.errors import UsageError
+from attunebench.text import counted
 
 if TYPE_CHECKING:
+    from attunebench.analyses.table import Table
     from attunebench.arena.folder import Arena
     from attunebench.arena.scores import ArenaScores
 
@@ -60,14 +64,23 @@ def report(
     if format != "html":
         if arena is not None or no_texts:
             raise UsageError("--arena and --no-texts apply only to --format html.")
-        scores = read_arena_scores(file)
-        emit_analyses(scores.analyses, format, output, full=full, protect=[file])
+        analyses = read_arena_scores(file).analyses
+        brief = is_brief(format, output, full)
+        shown = [replace(one, tables=_lead(one.tables)) for one in analyses] if brief else analyses
+        emit_analyses(shown, format, output, full=full, protect=[file])
+        if brief and (left := sum(len(one.tables) for one in analyses) - sum(len(one.tables) for one in shown)):
+            say(f"{counted(left, 'more table')}: --full, another --format, or --format html for a page.")
         return
     if full:
         raise UsageError("The page contains everything: --format html does not take --full.")
     if no_texts and arena is not None:
         raise UsageError("--no-texts excludes the texts from --arena; give one or the other.")
     _page(file, output or _PAGE, arena, texts=not no_texts)
+
+
+def _lead(tables: Sequence[Table]) -> tuple[Table, ...]:
+    """The table that answers the question of an analysis."""
+    return tuple(sorted(tables, key=lambda one: not (one.chart and one.chart.lead))[:1])
 
 
 def _page(file: Path, output: Path, folder: Path | None, *, texts: bool) -> None:

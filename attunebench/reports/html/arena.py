@@ -62,15 +62,15 @@ def render_arena(scores: ArenaScores, *, arena: Arena | None = None, budget: int
     listed = _histories(arena) if arena is not None and arena.histories else None
     captions = (one.caption for analysis in analyses for one in analysis.tables)
     footnotes = Footnotes(captions)
-    named = {**looks.of_label, "people": "person"}  # all people together, as authors and as raters
+    named = {**looks.of_label, **dict.fromkeys(("people", "all people"), "person")}  # as raters, as authors
     show = partial(shown_table, place=drills.place, looks=named, footnotes=footnotes)
     made, bodies = cards(analyses, footnotes, show)
     shown = [one for one in made if not one.analysis.missing]
     context: dict[str, Any] = {
         "title": "Arena",
+        "printed": "Verdicts and ratings",
         **frame(_STYLES, _SCRIPTS),
         "summary": scores.sample,
-        "warnings": list(about.warnings),
         "board": next((one for one in shown if one.analysis.name == _RATINGS), None),
         "groups": _groups(shown),
         "skipped": [one.analysis for one in made if one.analysis.missing],

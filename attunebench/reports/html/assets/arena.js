@@ -208,7 +208,7 @@ async function showPair(asked, live) {
   const both = sidesOf({ pair, side: 1 });
   const kinds = [about.pairs.l[pair], about.pairs.r[pair]].map((one) => about.authors[one][1]);
   const shown = sideAsked(pair, values) === -1 ? [1, 0] : [0, 1];
-  const replies = shown.map((place) => make("section", {}, make("h3", {}, name(both[place]), " ", make("span", { class: "ci" }, kinds[place])),
+  const replies = shown.map((place) => make("section", {}, make("h3", {}, name(both[place]), " ", kinds[place] === both[place] ? null : make("span", { class: "ci" }, kinds[place])),
     texts?.[1][both[place]] === undefined ? make("p", { class: "missing" }, "This reply is not in the arena.") : prose(texts[1][both[place]])));
   const matching = new Set(verdictsAsked(pair, values));
   const sorted = [...about.of[pair]].sort((one, other) => matching.has(other) - matching.has(one));
