@@ -222,11 +222,11 @@ class VerdictWork(ArenaWork):
         return Shown(_told(self.histories[pair.history]), one, other, of[first].kind, of[second].kind)
 
     def _is_own(self, judge: str, pair: Pair) -> bool:
-        """Whether one of the replies is by the judge's family, as far as that is known."""
+        """Whether one of the replies is by the judge itself or its family, as far as that is known."""
         family = (self._families[judge] or "").casefold()
-        return bool(family) and any(
-            family == (self.arena.replies[e].family or "").casefold() for e in _replies_of(pair)
-        )
+        families = {(self.arena.replies[each].family or "").casefold() for each in _replies_of(pair)}
+        itself = judge in (pair.left, pair.right) and self.models[judge].provider != "baseline"
+        return itself or (family != "" and family in families)
 
     def _notes(self) -> Iterator[str]:
         """What is left out, what is unknown, and what judges see changed, each in a sentence."""
@@ -238,8 +238,8 @@ class VerdictWork(ArenaWork):
         judges = [name for name, judge in self.models.items() if judge.provider != "baseline"]
         if unknown := [name for name in judges if self._families[name] is None]:
             yield f"The family of these judges is unknown, so they judge every pair: {listed(unknown)}."
-        authors = {each[1] for each in self._texts if self.arena.replies[each].family is None}
-        if authors and judges:
+        replies = [self.arena.replies[each] for each in self._texts]
+        if judges and (authors := {one.author for one in replies if one.kind != "human" and one.family is None}):
             yield f"The family of these authors is unknown, so no judge skips them: {listed(sorted(authors), most=4)}."
 
 

@@ -70,9 +70,11 @@ class ArenaWork(Work):
         self.there: dict[str, dict[Key, Any]] = {}
         self._files = {name: lines_file(folder, self.part, name) for name in models}
         for name, path in self._files.items():
-            lines = read_lines(path, self.kind) if path.is_file() else []
-            self.there[name] = {self.key(line): line for line in lines}
-        self._new: dict[str, dict[Key, Any]] = {name: {} for name in models}
+            there = self.there[name] = {}
+            for number, line in enumerate(read_lines(path, self.kind) if path.is_file() else ()):
+                key = self.key(line)
+                there[key if key not in there else (*key, str(number))] = line  # no line is lost, repeated or not
+        self._new: dict[str, dict[Key, Any]] = {}  # of those that were asked
 
     def keys(self) -> Iterator[Key]:
         """Of all jobs, in their order."""
@@ -147,9 +149,8 @@ class ArenaWork(Work):
             return "due"
         if (line.model_extra or {}).get(_MADE_OF) not in (None, self._made_of(planned.call)):
             return "due" if self.settings.replace else "differing"
-        return (
-            "due" if self.settings.retry_unanswered and getattr(line, "outcome", "answered") != "answered" else "done"
-        )
+        lacking = getattr(line, "outcome", "answered") != "answered"
+        return "due" if lacking and self.settings.retry_unanswered else "done"
 
     def _made_of(self, call: Call) -> str:
         parameters = json.dumps(self.settings.request_parameters(judge=call.judge is not None), sort_keys=True)
@@ -159,6 +160,7 @@ class ArenaWork(Work):
     def _lines(self, due: Mapping[str, Planned], job: Job) -> dict[str, Any] | None:
         lines = []
         for name, record in job.records.items():
+            self._new.setdefault(due[name].name, {})
             made = {"seconds": record.seconds, _MADE_OF: self._made_of(due[name].call), **due[name].extra}
             if (line := self.line(due[name], record, made)) is not None:
                 lines.append((due[name].name, line))
@@ -169,18 +171,17 @@ class ArenaWork(Work):
         things = self.arena.pairs if self.kind is Verdict else self.arena.histories
         places = {thing: place for place, thing in enumerate(things)}
         for name, new in self._new.items():
-            if not new:
-                continue
-            lines = {**self.there[name], **new}
+            self.there[name] |= new
+            lines = self.there[name]
             try:
                 ordered = sorted(lines, key=lambda key: (places.get(key[0], len(places)), key))
-                write_lines(self._files[name], (lines[key] for key in ordered))
+                if new:
+                    write_lines(self._files[name], (lines[key] for key in ordered))
             except OSError as error:
                 raise DataError(
                     f"{self._files[name]} cannot be written ({error.strerror or error}); free some space and rerun the "
                     "command: paid replies are in the journal."
                 ) from error
-            self.there[name], self._new[name] = lines, {}
             self._note(name)
 
     def _note(self, name: str) -> None:

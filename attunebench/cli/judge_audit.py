@@ -114,6 +114,8 @@ def judge_audit(
     folder = (output or audit_folder(results)) / task
     loaded, book = load(where, codebook, skip_invalid=skip_invalid, quiet=quiet)
     status = 0
+    if report_only and not (folder / "histories.jsonl").is_file():
+        raise DataError(f"There is no audit in {folder}; name its judges with --judge.")
     if not report_only:
         settings = checked(auditing.audit_settings, results=results, judges=judges_of(judges, **reached), **values)
         chosen = auditing.sampled(loaded.conversations, settings)
@@ -121,7 +123,8 @@ def judge_audit(
             _estimate(folder, chosen, settings, book, task, every)
             return
         auditing.make_arena(folder, chosen, task, every=every)
-        status = _ask(folder, loaded.conversations, settings, book, task, quiet)
+        if (status := _ask(folder, loaded.conversations, settings, book, task, quiet)) == 130:
+            raise typer.Exit(status)
     try:
         with working("comparing judges with participants"):
             how = ArenaSettings(resamples=resamples)

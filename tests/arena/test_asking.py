@@ -19,8 +19,11 @@ from attunebench.arena.asking import (
     is_quoted,
     verdict_settings,
 )
+from attunebench.arena.bias import bias
 from attunebench.arena.folder import read_arena
 from attunebench.arena.objects import DIMENSIONS, History, Message, Verdict
+from attunebench.arena.sampling import ArenaSettings
+from attunebench.arena.table import table_of
 from attunebench.errors import ConfigurationError, DataError, UsageError
 from attunebench.protocol.calls import PREFERENCES
 from attunebench.runner import ModelSettings, Observer, RunSettings
@@ -119,6 +122,11 @@ def test_a_judge_is_not_asked_about_its_own_family_unless_it_is_wanted(
     assert 12 == sum(rater == "lab/ann" for rater, _, _ in verdicts(into))
 
 
+def test_a_judge_is_not_asked_about_its_own_replies(judge: Judge, folder: Path) -> None:
+    judge("bob-2")
+    assert {"1"} == {pair[-1] for _, pair, _ in verdicts(folder)}
+
+
 @pytest.mark.parametrize(
     ("quote", "found"),
     [
@@ -136,6 +144,15 @@ def test_evidence_is_looked_for_in_the_history(
     server.script = saying("same", evidence=quote)
     judge("ann", limit=1, orders=1)
     assert {found} == {one.evidence_found for one in verdicts(folder).values()}
+
+
+def test_the_rate_of_quotes_in_the_history_is_reported(judge: Judge, server: FakeServer, folder: Path) -> None:
+    true, false = saying("same", evidence="I dread the next one"), saying("same", evidence="I dread nothing")
+    server.script = lambda asked: (true if "exam 1" in asked.prompt else false)(asked)
+    judge("ann")
+    arena = read_arena(folder)
+    [quotes] = [one for one in bias(arena, table_of(arena), ArenaSettings(resamples=50)).tables if one.id == "quotes"]
+    assert [("ann", 4 / 12, 12)] == [(name.value, cell.value, cell.n) for name, cell in quotes.rows]
 
 
 def test_a_quote_over_two_messages_is_none_and_other_scripts_are_read() -> None:
@@ -221,6 +238,14 @@ def test_a_refused_reply_is_no_reply_and_is_noted(server: FakeServer, folder: Pa
     ]
     ask_replies(folder, settings, author="mine")
     assert HISTORIES == len(server.bodies)
+
+
+def test_a_model_that_refuses_every_history_has_no_reply(server: FakeServer, folder: Path) -> None:
+    server.script = [Answer(message={"content": None, "refusal": "No."})]
+    assert 0 == ask_replies(folder, RunSettings(em=models(server, "new")[0])).written
+    assert not (folder / "replies" / "new.jsonl").exists()
+    noted = json.loads((folder / "arena.json").read_text("utf-8"))["replies"]["new"]
+    assert {"refused"} == set(noted["unanswered"].values())
 
 
 def test_an_author_with_replies_from_elsewhere_is_refused(server: FakeServer, folder: Path) -> None:

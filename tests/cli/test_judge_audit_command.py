@@ -158,6 +158,42 @@ def test_report_finds_the_audit_and_marks_what_did_not_pass(
     assert "not audited" not in after
 
 
+@pytest.mark.parametrize(
+    "words", [("analyze", "composite-variants"), ("compare", "--metric", "draft_judge"), ("stats",), ("rejudge",)]
+)
+def test_what_shows_judged_scores_says_that_they_are_not_validated(
+    audit: Callable[..., Any], cli: Callable[..., Any], words: tuple[str, ...]
+) -> None:
+    em, judge = (ModelSettings(provider="baseline", model=name) for name in ("lexicon", "random"))
+    attunebench.run("data", RunSettings(em=em, judges=(judge,), output=Path("results")))
+    cli("score", "--results", "results", "-d", "data", "-o", "scores.json")
+    more = {
+        "stats": ("scores.json", "--model", "lexicon", "--full"),
+        "rejudge": ("-r", "results", "-d", "data", "--report-only", "--full"),
+        "analyze": ("-s", "scores.json", "--with-baselines", "--full"),
+        "compare": ("scores.json", "--with-baselines", "--full"),
+    }
+    ended = cli(*words, *more[words[0]])
+    assert "not audited" in " ".join(ended.out.split()), ended
+
+
+def test_judges_can_be_added_later(audit: Callable[..., Any]) -> None:
+    audit("--judge", "baseline:longest", "--limit", "1")
+    audit("--judge", "baseline:lexicon", "--limit", "1")
+    assert [one.judge for one in read_audit(Path("judge-audit/pairwise/audit.json"))] == ["lexicon", "longest"]
+
+
+def test_without_a_choice_there_is_nothing_to_audit(audit: Callable[..., Any]) -> None:
+    for file in Path("data").glob("*.json"):
+        content = json.loads(file.read_text("utf-8"))
+        for turn in content["turns"]:
+            turn["annotations"]["pairwiseComparisons"] = []
+        file.write_text(json.dumps(content))
+    ended = audit("--judge", "baseline:longest")
+    assert ended.status == 2
+    assert not Path("judge-audit").exists()
+
+
 def test_all_questions_count_where_they_are_wanted(audit: Callable[..., Any]) -> None:
     audit("--judge", "baseline:lexicon", "--questions", "all")
     [found] = read_audit(Path("judge-audit/pairwise/audit.json"))

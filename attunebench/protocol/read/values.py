@@ -119,7 +119,9 @@ def remark(value: Any) -> str | None:
 
 
 _SIDE = re.compile(r"(?:reply\s*)?#?([12])(?:\s+is)?(?:\s+(?:better|wins))?")
-_BETTER = re.compile(r"(?:reply\s*)?#?([12])(?:\s+is)?\s+(much|slightly)\s+better")
+_BETTER = re.compile(
+    r"(?:reply\s*)?#?([12])(?:\s+is)?[\s,:;(-]+(much|slightly)\s+better\)?(?:\s+than\s+(?:reply\s*)?#?[12])?"
+)
 
 
 def side(value: Any) -> Literal["1", "2", "same"] | None:

@@ -73,6 +73,20 @@ def test_a_tie_in_other_words_is_a_tie(said: str) -> None:
     assert ("same", "same") == (preference(said), side(said))
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "1 (much better)",
+        "Reply 1: much better",
+        "reply 1 is much better than reply 2",
+        "**1 much better**",
+        "1  MUCH better.",
+    ],
+)
+def test_a_preference_in_more_words_is_the_same(said: str) -> None:
+    assert "1 much better" == preference(said)
+
+
 @pytest.mark.parametrize("words", PREFERENCES)
 def test_every_answer_that_is_asked_for_is_read(words: str) -> None:
     assert words == preference(words)
