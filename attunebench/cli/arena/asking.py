@@ -238,7 +238,7 @@ def _ask_by_batches(
     opened = list[BatchExecutor]()
 
     def open_service(settings: RunSettings, observer: Observer) -> BatchExecutor:
-        options = {"interval": by.poll_interval, "discount": by.batch_discount, "cancel": by.cancel}
+        options: dict[str, Any] = {"interval": by.poll_interval, "discount": by.batch_discount, "cancel": by.cancel}
         origin = Origin(command=again)
         opened.append(BatchExecutor(settings, observer, origin=origin, interruptible=True, **options))
         return opened[-1]
