@@ -67,7 +67,9 @@ def bias(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis
     if not len(table.answered()):
         raise Missing("No verdict has been given.")
     one = Swaying(arena, table, settings)
-    tables = [without_empty_columns(made) for made in (one.order(), one.slopes(), one.warmth()) if made.rows]
+    tables = [
+        without_empty_columns(made) for made in (one.order(), one.slopes(), one.warmth(), one.quotes()) if made.rows
+    ]
     return Analysis(
         shows=" ".join(_shows(tables)),
         cannot=_CANNOT,
@@ -249,6 +251,28 @@ class Swaying:
         if family and (reference := self.reference(name)) is not None:
             own = self.fits[name].own_family(family, reference, drill)
         return [name, *cells, own]
+
+    # Evidence
+
+    def quotes(self) -> Table:
+        """How often the words that a rater quotes are in the history."""
+        counting = [one.evidence_found for one in self.arena.verdicts if not one.check]
+        found = np.array([np.nan if one is None else float(one) for one in counting])[self.rows]
+        quoting = {name: np.flatnonzero(rows & ~np.isnan(found)) for name, rows in self.raters.items()}
+        shares = {
+            name: self.shares(rows, found[rows], np.ones(len(rows)), [("rater", name)])
+            for name, rows in quoting.items()
+            if len(rows)
+        }
+        return table(
+            "quotes",
+            "Are the quotes of raters in the history?",
+            words("rater", list(shares)),
+            column(
+                "found", list(shares.values()), "quotes found", "share", "Evidence that is in the history.", better=True
+            ),
+            caption="n: verdicts with a quote as evidence.",
+        )
 
     # Stock warmth
 
