@@ -34,6 +34,7 @@ from attunebench.arena.sampling import ArenaSettings
 from attunebench.arena.work import ArenaWork, Key, Planned
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
+from attunebench.errors import DataError
 from attunebench.files import atomic_write
 from attunebench.judging import UNNAMED_SCALE
 from attunebench.prompts import prompt_set_sha256
@@ -41,7 +42,7 @@ from attunebench.protocol.calls import RATINGS, Call, Record
 from attunebench.protocol.plan import plan_conversation, with_draft
 from attunebench.reports.analyses import render
 from attunebench.results.votes import vote_of
-from attunebench.runner.events import Observer, RunSummary
+from attunebench.runner.events import RunSummary
 from attunebench.runner.fingerprint import settled
 from attunebench.runner.order import stratified_order
 from attunebench.runner.pricing import Estimate, estimate_work
@@ -69,11 +70,14 @@ class Rating(Line):
 
 def make_arena(folder: Path, conversations: Sequence[Conversation], task: AuditTask, *, every: bool = False) -> None:
     """The arena of an audit: turns, their replies, and the pairs between which the participant chose, in the general
-    question or, with `every`, in any. What is there stays. Raises DataError where the folder has other texts."""
+    question or, with `every`, in any. What is there stays. Raises DataError where the folder has other texts, or nobody
+    chose."""
     choices = choices_of(conversations)
     wanted = {one.pair for one in choices if every or one.question == GENERAL}
     pairs = {id: pair for talk in conversations for turn in talk.turns for id, pair in pairs_of(talk, turn).items()}
     chosen = [pair for id, pair in pairs.items() if id in wanted]
+    if not chosen:
+        raise DataError("No participant chose between two replies in these conversations, so no judge can be audited.")
     turns = {pair.history for pair in chosen}
     add_histories(folder, (one for one in histories_of(conversations) if one.id in turns))
     add_replies(folder, "candidates", (one for one in candidates_of(conversations) if one.history in turns))
@@ -100,15 +104,13 @@ def ask_judges(
     settings: RunSettings,
     codebook: Codebook,
     task: AuditTask,
-    *,
-    observer: Observer | None = None,
-    interruptible: bool = False,
+    **how: Any,
 ) -> RunSummary:
-    """Ask the judges of `settings` what the arena in the folder lacks. Raises as `ask_verdicts` does."""
-    how: dict[str, Any] = {"observer": observer, "interruptible": interruptible}
+    """Ask the judges of `settings` what the arena in the folder lacks; `how`: observer, interruptible, and by what
+    executor. Raises as `ask_verdicts` does."""
     if task == "pairwise":
         return ask_verdicts(folder, _of_verdicts(settings), own_family=True, **how)
-    return ask_work(RatingWork(folder, settings, conversations, codebook), **how)
+    return ask_work(RatingWork(folder, settings, conversations, codebook), **{"observer": None, **how})
 
 
 def _of_verdicts(settings: RunSettings) -> RunSettings:

@@ -91,6 +91,7 @@ def rejudge(
     from attunebench.cli.loading import load
     from attunebench.judges import judge_report
     from attunebench.protocol.modes import parse_modes
+    from attunebench.scores.audits import audits_beside
 
     folder, names = ran_folders(results, conversations), comma_list(judges["judge_model"])
     narrow: dict[str, Any] = {"models": comma_list(models), "modes": parse_modes(modes) if modes else ()}
@@ -108,7 +109,8 @@ def rejudge(
         before = ballots() if settings.replace else None
         status = _ask(settings, loaded, book, folder, narrow, quiet)
     with working("comparing judges"):
-        analyses = judge_report(ballots(), added=names, before=before, settings=how)
+        audits = audits_beside(results)
+        analyses = judge_report(ballots(), added=names, before=before, settings=how, audits=audits)
     there = [path for path in results.rglob("*.json") if path.is_file()]
     emit_analyses(analyses, **shown, protect=there)
     if status:

@@ -19,7 +19,9 @@ from attunebench.analyses.table import Analysis, Cell, Filled, Table, column, co
 from attunebench.analyses.verdicts import counted, intervals_text, listed, small_text, with_interval
 from attunebench.judges.agreement import Agreeing
 from attunebench.judges.ballots import METRICS, Ballots
+from attunebench.judging import judge_label
 from attunebench.metrics.registry import REGISTRY
+from attunebench.scores.audits import JudgeAudit, standing_of, validation_text
 from attunebench.statistics.bootstrap import Floats, resample_weights
 from attunebench.statistics.ranks import competition_ranks
 
@@ -34,8 +36,10 @@ def judge_report(
     added: Sequence[str] = (),
     before: Ballots | None = None,
     settings: Settings | None = None,
+    audits: Sequence[JudgeAudit] | None = None,
 ) -> tuple[Analysis, ...]:
-    """How judged scores change with who judges, and how far judges agree; for each scale of votes on its own.
+    """How judged scores change with who judges, and how far judges agree; for each scale of votes on its own. With
+    `audits`, whether the judges agree with participants.
 
     `added`: judges that are new, so that scores are compared with those by the others; `before`: the votes as they
     were, where some were replaced. Of the settings level, resamples, seed, `by_participant` and `small` count.
@@ -48,6 +52,9 @@ def judge_report(
             if scale is not None:
                 name = analysis.name if scale == scales[0] else f"{analysis.name}-{scale}"
                 notes = (*analysis.notes, *((_SEPARATE,) if len(scales) > 1 else ()))
+                if audits is not None:
+                    judges = [judge_label(judge, scale) for judge in mine.judges]
+                    notes = (*notes, *validation_text(*standing_of(judges, audits, ())))
                 analysis = replace(analysis, name=name, title=f"{analysis.title} ({scale} scale)", notes=notes)
             analyses.append(analysis)
     return tuple(analyses)

@@ -75,6 +75,12 @@ def audit_folder(results: Path) -> Path:
     return results.absolute().parent / FOLDER
 
 
+def audits_beside(*places: Path) -> list[JudgeAudit]:
+    """The audits beside these folders or files, each once. Raises DataError for one that cannot be read."""
+    found = (path for place in dict.fromkeys(map(audit_folder, places)) for path in sorted(place.glob(f"*/{FILE}")))
+    return [one for path in dict.fromkeys(path.resolve() for path in found) for one in read_audit(path)]
+
+
 def with_audits(scores: Mapping[str, Any], file: str) -> Mapping[str, Any]:
     """The scores with what is known of judges in their metadata: from audits beside the results that were scored, and
     beside the scores `file`. Raises DataError for an audit that cannot be read."""
@@ -82,11 +88,8 @@ def with_audits(scores: Mapping[str, Any], file: str) -> Mapping[str, Any]:
     if not isinstance(metadata, Mapping):
         return scores
     named = metadata.get("results")
-    results = [Path(named), Path(file).parent / named] if isinstance(named, str) and named else []
-    own = [audit_folder(Path(file))] if Path(file).is_file() else []
-    folders = dict.fromkeys([*own, *map(audit_folder, results)])
-    paths = {path.resolve(): None for folder in folders for path in sorted(folder.glob(f"*/{FILE}"))}
-    audits = [one for path in paths for one in read_audit(path)]
+    places = [Path(named), Path(file).parent / named] if isinstance(named, str) and named else []
+    audits = audits_beside(*([Path(file)] if Path(file).is_file() else []), *places)
     if not audits:
         return scores
     known = dict.fromkeys([*audits_in(metadata), *audits])
@@ -151,8 +154,7 @@ def arena_notices(judges: Iterable[str], made: Mapping[str, Any], folder: Path) 
     """Whether the judges of the arena in the folder agree with participants, by the audits beside it. `made`: what its
     arena.json says. Raises DataError for an audit that cannot be read."""
     folder = folder.absolute()
-    places = [audit_folder(folder), *([folder.parent] if folder.parent.name == FOLDER else [])]
-    audits = [one for place in places for path in sorted(place.glob(f"*/{FILE}")) for one in read_audit(path)]
+    audits = audits_beside(folder, *([folder.parent] if folder.parent.name == FOLDER else []))
     noted, passed, failed = made.get("verdicts"), dict[str, str](), dict[str, str]()
     for judge in judges:
         how = noted.get(judge) if isinstance(noted, Mapping) else None

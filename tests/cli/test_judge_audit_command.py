@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batch_server import BatchServer
 from factory import write_conversations
 from keys import KEY
 
@@ -156,6 +157,54 @@ def test_report_finds_the_audit_and_marks_what_did_not_pass(
     assert MARK in after
     assert found.text in after
     assert "not audited" not in after
+
+
+@pytest.mark.parametrize(
+    "words", [("analyze", "composite-variants"), ("compare", "--metric", "draft_judge"), ("stats",), ("rejudge",)]
+)
+def test_what_shows_judged_scores_says_that_they_are_not_validated(
+    audit: Callable[..., Any], cli: Callable[..., Any], words: tuple[str, ...]
+) -> None:
+    em, judge = (ModelSettings(provider="baseline", model=name) for name in ("lexicon", "random"))
+    attunebench.run("data", RunSettings(em=em, judges=(judge,), output=Path("results")))
+    cli("score", "--results", "results", "-d", "data", "-o", "scores.json")
+    more = {
+        "stats": ("scores.json", "--model", "lexicon", "--full"),
+        "rejudge": ("-r", "results", "-d", "data", "--report-only", "--full"),
+        "analyze": ("-s", "scores.json", "--with-baselines", "--full"),
+        "compare": ("scores.json", "--with-baselines", "--full"),
+    }
+    ended = cli(*words, *more[words[0]])
+    assert "not audited" in " ".join(ended.out.split()), ended
+
+
+@pytest.mark.parametrize("task", ["pairwise", "rating"])
+def test_an_audit_by_batches_asks_nothing_twice(audit: Callable[..., Any], task: str) -> None:
+    with BatchServer() as batches:
+        words = (*LOCAL, "--base-url", batches.url, "--task", task, "--batch", "--poll-interval", "0")
+        assert audit(*words).status == 0
+        [found] = read_audit(Path(f"judge-audit/{task}/audit.json"))
+        assert found.n == 3 * N * T
+        batches.fake.asked.clear()
+        assert audit(*words).status == 0
+        assert not [one for one in batches.fake.asked if one.path.endswith(("/chat/completions", "/batches"))]
+
+
+def test_judges_can_be_added_later(audit: Callable[..., Any]) -> None:
+    audit("--judge", "baseline:longest", "--limit", "1")
+    audit("--judge", "baseline:lexicon", "--limit", "1")
+    assert [one.judge for one in read_audit(Path("judge-audit/pairwise/audit.json"))] == ["lexicon", "longest"]
+
+
+def test_without_a_choice_there_is_nothing_to_audit(audit: Callable[..., Any]) -> None:
+    for file in Path("data").glob("*.json"):
+        content = json.loads(file.read_text("utf-8"))
+        for turn in content["turns"]:
+            turn["annotations"]["pairwiseComparisons"] = []
+        file.write_text(json.dumps(content))
+    ended = audit("--judge", "baseline:longest")
+    assert ended.status == 2
+    assert not Path("judge-audit").exists()
 
 
 def test_all_questions_count_where_they_are_wanted(audit: Callable[..., Any]) -> None:

@@ -25,6 +25,7 @@ from attunebench.reports.html.looks import looks_of
 from attunebench.reports.html.tables import ShownTable, shown_table
 from attunebench.reports.layout import section_table
 from attunebench.reports.model import Report, settings_of
+from attunebench.reports.notes import validation_of
 from attunebench.scores.loading import score_table
 from attunebench.text import clean
 
@@ -148,8 +149,14 @@ def _groups(shown: Iterable[Shown]) -> list[tuple[str, list[Shown]]]:
 
 def _judged(report: Report, show: Callable[..., ShownTable]) -> list[ShownTable]:
     """The scores of the models' own replies by judges."""
-    sections = [section for section in report.sections if {row.id for row in section.rows} <= JUDGED]
-    return [show(replace(section_table(one, report.groups), id="judged"), prefix="t") for one in sections]
+    shown, told = list[ShownTable](), validation_of(report.groups)
+    for section in report.sections:
+        if {row.id for row in section.rows} <= JUDGED:
+            table = section_table(section, report.groups)
+            caption = " ".join([table.caption, *told])  # a mark beside numbers is explained below them, in no footnote
+            notes = tuple(note for note in table.notes if note not in told)
+            shown.append(show(replace(table, id="judged", caption=caption, notes=notes), prefix="t"))
+    return shown
 
 
 def _board_notes(report: Report) -> list[str]:
