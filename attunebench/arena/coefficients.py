@@ -93,8 +93,8 @@ class Agreeing:
     def cell(self, coefficient: Callable[..., Agreement], pairs: Labels, *values: Floats, where: Where = ()) -> Cell:
         """A coefficient of values of these pairs, with its interval; n counts the pairs behind it."""
         found = self.found(coefficient, pairs, *values)
-        given = ~np.isnan(values[0] + values[-1]).reshape(len(pairs), -1)
-        there = np.flatnonzero(np.bincount(pairs[given.any(axis=1)]))
+        given = ~np.isnan(values[0] + values[-1])
+        there = np.flatnonzero(np.bincount(pairs[given if given.ndim == 1 else given.any(axis=1)]))
         few = len(np.unique(self.history[there])) < self.settings.small
         alike = found.clusters > 1 and np.isnan(found.low) and not np.isnan(found.value)
         return cell_of(
