@@ -239,7 +239,7 @@ def _warnings(one: Agreeing, pairs: int) -> Iterator[str]:
             "agreement of people nor the ceiling can be computed."
         )
     elif single := int((voices.others.raters == 0).sum()):
-        yield f"Left out because only one person rated them: {counted(single, 'pair')} of {len(np.unique(voices.pair))}."
+        yield f"Left out, rated by one person alone: {counted(single, 'pair')} of {len(np.unique(voices.pair))}."
     if unanswered := int(np.isnan(one.merged.preference).sum()):
         yield f"{unanswered} of {counted(len(one.merged), 'verdict')} have no answer and are left out."
     if rated := pairs - len(np.unique(one.merged.answered().pair)):
