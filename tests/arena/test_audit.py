@@ -142,6 +142,19 @@ def test_the_edited_rule_prefers_the_edited_reply_and_ties_otherwise(conversatio
     assert said == {"original-alternate": 0, "original-edited": -1, "alternate-edited": -1}
 
 
+def test_a_judge_is_held_against_rules_on_the_choices_that_it_answered(conversations: list[Conversation]) -> None:
+    arena = judged(conversations, {"all": 0.7, "part": 0.7})
+    known = {one.pair for one in arena.verdicts if one.pair.endswith("original-alternate")}
+    verdicts = [
+        one.model_copy(update={"preference": 1 if one.rater == "all" or one.pair in known else None})
+        for one in arena.verdicts
+    ]
+    audit = Audit(conversations, Arena(arena.histories, arena.replies, arena.pairs, verdicts), FEW)
+    rows = [place for place, one in enumerate(audit.choices) if one.pair in known]
+    assert audit.bar("all") == (audit.best_rule, audit.to_beat)
+    assert audit.bar("part")[1] == max(audit.score(rule, rows).agreement.value for rule in (*RULES, RANDOM))
+
+
 def test_the_interval_resamples_conversations(conversations: list[Conversation]) -> None:
     """A judge that is right in half of the conversations and wrong in the others is uncertain, however many its
     choices are."""
