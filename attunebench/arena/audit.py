@@ -4,7 +4,7 @@ between the same replies (spec 10.4). Pure: what judges said is read from an are
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -184,9 +184,8 @@ class Audit:
         """Whether the lower bound of its agreement lies above the best simple rule; not from a single conversation."""
         return bool(self.scores[rater].agreement.low > self.bar(rater)[1])
 
-    def cell(self, score: Score, rater: str, **where: str) -> Cell:
-        one = score.agreement
-        drill = Drill(where=(("rater", rater), *where.items()))
+    def cell(self, score: Score, rater: str) -> Cell:
+        one, drill = score.agreement, Drill(where=(("rater", rater),))
         few = one.clusters < self.settings.small and score.n > 0
         return cell_of(one.value, one.low, one.high, n=score.n, small=few, drill=drill)
 
@@ -244,21 +243,21 @@ def _judges(audit: Audit, ceiling: float | None) -> Table:
     """Judges, the rules that they have to beat, what is published, and the most that is possible."""
     rows: list[list[Any]] = []
     for rater in (*audit.raters, *RULES, RANDOM):
-        score, passed = audit.scores[rater], ("yes" if audit.passed(rater) else "no") if rater in audit.raters else ""
-        kappa, flips = score.kappa, audit.flipped.get(rater, np.nan)
+        score, kappa, flips = audit.scores[rater], audit.scores[rater].kappa, audit.flipped.get(rater, np.nan)
         cells = [audit.cell(score, rater), cell_of(kappa.value, kappa.low, kappa.high)]
-        if rater == RANDOM:
+        if rater in audit.raters:
+            cells[0] = replace(cells[0], mark="passes" if audit.passed(rater) else "fails")
+        elif rater == RANDOM:
             cells = [Cell(0.5, n=score.n), Cell(0.0)]
-        rows.append([rater, passed, *cells, score.n, score.agreement.clusters, score.ties, flips])
+        rows.append([rater, *cells, score.n, score.agreement.clusters, score.ties, flips])
     beside = {**PUBLISHED, **({"judge without noise (ceiling)": ceiling} if ceiling is not None else {})}
-    rows += [[name, "", value, *[None] * 5] for name, value in beside.items()]
+    rows += [[name, value, *[None] * 5] for name, value in beside.items()]
     lines = {f"best rule ({audit.best_rule})": audit.to_beat, "chance": 0.5}
     lines |= {"ceiling": ceiling} if ceiling is not None else {}
     return table(
         "judges",
         "Agreement with participants",
         words("rater"),
-        words("passes", meaning="Whether the lower bound lies above the best simple rule."),
         _agreement(),
         column("kappa", (), "Cohen κ", meaning="Agreement beyond chance, given each side's habits.", digits=2),
         counts("n", (), "choices"),

@@ -84,11 +84,11 @@ def recounted(files: Iterable[Path], verdicts: Sequence[Verdict], judge: str) ->
     return {"agreement": sum(points) / len(points), "n": len(points), "kappa": cohen_kappa_score(truths, sides)} | means
 
 
-def rows_of(audit: Audit, table: str) -> dict[tuple[str, str], Any]:
-    """(first two cells) → row by column id."""
+def rows_of(audit: Audit, table: str) -> dict[tuple[str, ...], Any]:
+    """The words of a row → row by column id."""
     found = next(one for one in audit_analysis(audit, "pairwise").tables if one.id == table)
-    names = [one.id for one in found.columns]
-    return {(str(r[0].value), str(r[1].value)): dict(zip(names, r, strict=True)) for r in found.rows}
+    names, keys = [one.id for one in found.columns], sum(one.unit == "text" for one in found.columns)
+    return {tuple(str(cell.value) for cell in r[:keys]): dict(zip(names, r, strict=True)) for r in found.rows}
 
 
 def _check(folder: Path, accuracy: Mapping[str, float]) -> None:
@@ -99,7 +99,7 @@ def _check(folder: Path, accuracy: Mapping[str, float]) -> None:
     thirds, margins = rows_of(audit, "thirds"), rows_of(audit, "margins")
     for judge in accuracy:
         plain = recounted(files, arena.verdicts, judge)
-        row = rows_of(audit, "judges")[judge, "yes" if audit.passed(judge) else "no"]
+        row = rows_of(audit, "judges")[judge,]
         found = {"agreement": row["agreement"].value, "n": row["n"].value, "kappa": row["kappa"].value}
         found |= {name: thirds[f"{name} third", judge]["agreement"].value for name in ("first", "middle", "last")}
         shown = {"3 of 3": "3–0", "2 of 3": "2–1"}
@@ -124,6 +124,8 @@ def conversations(tmp_path_factory: pytest.TempPathFactory) -> list[Conversation
 def test_a_judge_that_knows_passes_and_one_that_guesses_does_not(conversations: list[Conversation]) -> None:
     audit = Audit(conversations, judged(conversations, {"knows": 0.9, "guesses": 0.5}), FEW)
     assert (audit.passed("knows"), audit.passed("guesses")) == (True, False)
+    marks = {rater: row["agreement"].mark for (rater,), row in rows_of(audit, "judges").items()}
+    assert (marks["knows"], marks["guesses"], marks[audit.best_rule]) == ("passes", "fails", "")
 
 
 def test_the_best_of_the_simple_rules_is_what_a_judge_has_to_beat(conversations: list[Conversation]) -> None:
