@@ -71,13 +71,13 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What an analysis is given: the study, the same results under other labels or settings, and how. `arena`: whose
-    ratings of an arena these are, and each author's rating there."""
+    """What an analysis is given: the study, the same results under other labels or settings, and how. `arena`:
+    ratings of the authors in an arena, the first that cover the models count, each with who judged."""
 
     study: ScoreTable
     settings: Settings
     others: Sequence[ScoreTable] = ()
-    arena: tuple[str, Mapping[str, float]] | None = None
+    arena: Sequence[tuple[str, Mapping[str, float]]] = ()
 
 
 # Whom to look at

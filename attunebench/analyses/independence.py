@@ -37,6 +37,7 @@ _BESIDE, _JUDGED = "preference (HP)", "quality"
 _ARENA = "arena rating"
 _BESIDE_ARENA = ("composite", "pairwise_accuracy", "binary_hp_accuracy", "draft_judge")
 """Metrics that always stand beside ratings of an arena."""
+_FEWEST_RATED = 3
 
 
 class Correlated(NamedTuple):
@@ -76,7 +77,7 @@ def analyse(subject: Subject) -> Analysis:
     whole = _correlate(view, skills, "capabilities") if len(skills) > 1 else None
     labelled = {_ARENA: rated.values} if rated.known else {}
     labelled |= {base.label_of(metric_id): values for metric_id, values in primary.items()}
-    metrics = _correlate(view, labelled, "metrics", tested=False) if len(primary) > 1 else None
+    metrics = _correlate(view, labelled, "metrics", tested=False) if len(labelled) > 1 else None
     tables = [_capability_table(whole)] if whole else []
     tables += [_matrix(metrics)] if metrics else []
     tables.append(_reliability([one for one in (whole, metrics) if one], settings))
@@ -103,20 +104,20 @@ class ArenaRatings(NamedTuple):
 
 def _arena_ratings(subject: Subject, study: ScoreTable) -> ArenaRatings:
     """The ratings of the arena for these models. An author is a model if it has its name, alone or with a provider."""
-    shape = (len(study.ids), len(study.groups))
-    if subject.arena is None:
-        return ArenaRatings(np.full(shape, np.nan))
-    title, ratings = subject.arena
-    found = np.full(len(study.groups), np.nan)
-    for place, group in enumerate(study.groups):
-        provider, model = group.model_key
-        names = (f"{provider}:{model}", f"{provider}/{model}", f"{model} ({provider})", model, group.label)
-        found[place] = next((ratings[name] for name in names if name in ratings), np.nan)
-    rated = int((~np.isnan(found)).sum())
-    note = f"The arena has ratings of {rated} of these {len(found)} models; at least three are required."
-    if rated > 2:
-        note = f"{_ARENA}: {title}, of {rated} of {len(found)} models. The intervals of ratings do not enter."
-    return ArenaRatings(np.broadcast_to(found, shape), rated > 2, note)
+    shape, most = (len(study.ids), len(study.groups)), 0
+    for title, ratings in subject.arena:
+        found = np.full(len(study.groups), np.nan)
+        for place, group in enumerate(study.groups):
+            provider, model = group.model_key
+            names = (f"{provider}:{model}", f"{provider}/{model}", f"{model} ({provider})", model, group.label)
+            found[place] = next((ratings[name] for name in names if name in ratings), np.nan)
+        rated = int((~np.isnan(found)).sum())
+        if rated >= _FEWEST_RATED:
+            note = f"{_ARENA}: {title}, of {rated} of {len(found)} models. The intervals of ratings do not enter."
+            return ArenaRatings(np.broadcast_to(found, shape), True, note)
+        most = max(most, rated)
+    note = f"The arena has ratings of {most} of these {shape[1]} models; {_FEWEST_RATED} are required."
+    return ArenaRatings(np.full(shape, np.nan), note=note if subject.arena else "")
 
 
 def _capabilities(study: ScoreTable) -> dict[str, Floats]:

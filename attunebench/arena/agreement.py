@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, column, counts, number_of, table, words
+from attunebench.analyses.table import Analysis, Chart, Missing, Table, column, counts, number_of, table, words
 from attunebench.analyses.verdicts import counted, listed, sentences, with_interval
 from attunebench.arena.ceiling import ceiling, spread_of
 from attunebench.arena.coefficients import Agreeing, Part, bounds
@@ -54,7 +54,7 @@ def agreement(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Ana
     narrow = ("n", "tied", "agree", "same", "difference", "kappa", "ac1")
     wide = (*narrow[:3], "ceiling", *narrow[3:])
     tables = (
-        _against(one, "majority", "Agreement with the majority of the other people", [one.whole], tuple(_COLUMNS)),
+        _against(one, "majority", f"Agreement with {one.others}", [one.whole], tuple(_COLUMNS)),
         _against(one, "slices", "Agreement by slice", one.slices(), wide, "slice"),
         _against(one, "dimensions", "Agreement by dimension", one.dimensions(), wide, "dimension"),
         _against(one, "margins", "Agreement by how clear the majority is", one.margins(), narrow, "majority"),
@@ -79,24 +79,20 @@ def agreement(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Ana
 
 def _against(one: Agreeing, id: str, title: str, parts: Sequence[Part], ids: tuple[str, ...], noun: str = "") -> Table:
     """People and judges against the majorities of the other people, in each part of the verdicts."""
-    rows, most = list[list[Cell]](), dict[str, float]()
-    for part in parts:
-        for cells in one.against_people(part):
-            rows.append([*([Cell(part.name)] if noun else []), cells["rater"], *(cells[id] for id in ids)])
-            if (value := number_of(cells["ceiling"])) is not None:
-                most.setdefault(part.name, value)
+    found = [(part.name, cells) for part in parts for cells in one.against_people(part)]
+    shown = [id for id in ids if any(cells[id].value is not None for _, cells in found)]
+    most = {name: number_of(cells["ceiling"]) for name, cells in reversed(found)}
+    ceilings = {name: value for name, value in most.items() if value is not None}
     lines: dict[str, float | Mapping[str, float]] = {"chance": CHANCE}
-    if most and "ceiling" in ids:
-        lines["judge without noise"] = most if noun else next(iter(most.values()))
+    if ceilings and "ceiling" in shown:
+        lines["judge without noise"] = ceilings if noun else next(iter(ceilings.values()))
     return table(
         id,
         title,
-        *([words(noun)] if noun else []),
-        words("rater"),
-        *(_COLUMNS[id] for id in ids),
-        rows=rows,
-        caption="Reference: the majority of the other people who saw the pair, for each of them; the same for people "
-        "and judges.",
+        *([words(noun, [name for name, _ in found])] if noun else []),
+        words("rater", [cells["rater"] for _, cells in found]),
+        *(_COLUMNS[id]._replace(cells=[cells[id] for _, cells in found]) for id in shown),
+        caption=f"Reference: {one.others}. It is the same for people and judges, and ties of it are left out.",
         chart=Chart(
             *("bars" if noun else "intervals", "rater", ("agree",), title, "share that agrees", lines),
             roles={PEOPLE: "person", one.label(JUDGES): "all models"},
@@ -213,23 +209,21 @@ def _people_row(one: Agreeing, part: Part) -> list[Any]:
 
 def _shows(one: Agreeing, against: Table, clear: Table) -> str:
     """What people reach, what judges reach of it, and how many pairs are ambiguous."""
-    ids = [column.id for column in against.columns]
-    rows = [dict(zip(ids, row, strict=True)) for row in against.rows]
-    judges = [row for row in rows if row["rater"].value != PEOPLE]
-    told = [
-        f"A person agrees with the majority of the others on {with_interval(row['agree'])} of the pairs; a judge "
-        f"without noise would on {with_interval(row['ceiling'])} (n = {row['n'].value})."
-        for row in rows
-        if row["rater"].value == PEOPLE
-    ]
-    named = [f"{row['rater'].value} on {with_interval(row['agree'])}" for row in judges]
-    told += [f"Judges agree with the same majorities: {listed(named, most=4)}."] * bool(named)
-    single = [row["difference"].high for row in judges if row["rater"].value != one.label(JUDGES)]
-    if any(high is not None for high in single):
-        less = sum(high is not None and high < 0 for high in single)
+    found = [dict(zip([column.id for column in against.columns], row, strict=True)) for row in against.rows]
+    rows = {str(row["rater"].value): row for row in found if "agree" in row and row["agree"].value is not None}
+    told = []
+    if people := rows.pop(PEOPLE, None):
         told.append(
-            f"The agreement of {less} of {counted(len(single), 'judge')} is significantly below that of people."
+            f"A person agrees with the majority of the others on {with_interval(people['agree'])} of the pairs; a "
+            f"judge without noise would on {with_interval(people['ceiling'])} (n = {people['n'].value})."
         )
+    if named := [f"{name} {with_interval(row['agree'])}" for name, row in rows.items()]:
+        told.append(f"Agreement of judges with {one.others}: {listed(named, most=4)}.")
+    rows.pop(one.label(JUDGES), None)
+    ends = [row["difference"].high for row in rows.values() if people]
+    if ends:
+        less = sum(high is not None and high < 0 for high in ends)
+        told.append(f"The agreement of {less} of {counted(len(ends), 'judge')} is significantly below that of people.")
     told += [f"{row[3].value} of {row[1].value} pairs are ambiguous." for row in clear.rows[:1]]
     return sentences(*told)
 

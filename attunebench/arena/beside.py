@@ -144,13 +144,20 @@ def _authors(
     )
 
 
-def arena_ratings(path: Path) -> tuple[str, Mapping[str, float]]:
-    """Whose ratings a file of `arena score` begins with, and each author's. DataError for a file without ratings."""
-    for analysis in read_arena_scores(path).analyses:
-        for ratings in analysis.tables if analysis.name == "arena-ratings" else ():
-            if ratings.id == "ratings":
-                at = [each.id for each in ratings.columns].index("rating")
-                rows = [(str(row[0].value), row[at]) for row in ratings.rows]
-                linked = {name: number_of(cell) for name, cell in rows if not cell.mark.startswith("group")}
-                return ratings.title, {name: value for name, value in linked.items() if value is not None}
-    raise DataError(f"{path} contains no ratings of an arena.")
+def arena_ratings(path: Path) -> list[tuple[str, Mapping[str, float]]]:
+    """The authors' ratings in a file of `arena score`, by the name of who judged: first those that the file begins
+    with, then those of the others. DataError for a file without ratings."""
+    found = {one.name: {ratings.id: ratings for ratings in one.tables} for one in read_arena_scores(path).analyses}
+    tables = found.get("arena-ratings", {})
+    if "ratings" not in tables:
+        raise DataError(f"{path} contains no ratings of an arena.")
+    made = list[tuple[str, Mapping[str, float]]]()
+    for ratings in (tables[id] for id in ("ratings", "by-rater") if id in tables):
+        for at, each in enumerate(ratings.columns):
+            if each.id == "rating" or each.id.startswith("by_"):
+                rows = {str(row[0].value): row[at] for row in ratings.rows}
+                # Authors of another group were never compared with those of the first.
+                values = {name: number_of(cell) for name, cell in rows.items() if not cell.mark.startswith("group")}
+                title = ratings.title if each.id == "rating" else f"Ratings by {each.label}"
+                made.append((title, {name: value for name, value in values.items() if value is not None}))
+    return made

@@ -36,8 +36,8 @@ from attunebench.arena.table import PEOPLE, VerdictTable
 from attunebench.statistics.bootstrap import Floats, Labels
 
 _CANNOT = (
-    "A longer reply may also be the better one, so read the slopes of a judge against those of people. Slopes compare "
-    "replies of the same authors and average over pairs, so they are smaller than the effect on a single close pair. "
+    "A longer reply may also be the better one, so read the slopes of a judge against those of people. Slopes hold "
+    "the authors constant and average over pairs, so they are smaller than the effect on a single close pair. "
     "`arena judge` shows judges replies without markup; lists and line breaks remain. The effect of a judge's own "
     "family is what the ratings of other raters do not explain: a skill of that family that only this judge notices "
     "looks the same. Each interval stands alone: of 20 without an effect, one excludes it by chance."
@@ -67,13 +67,15 @@ def bias(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis
     if not len(table.answered()):
         raise Missing("No verdict has been given.")
     one = Swaying(arena, table, settings)
-    tables = [without_empty_columns(made) for made in (one.order(), one.slopes(), one.warmth()) if made.rows]
+    tables = [
+        without_empty_columns(made) for made in (one.order(), one.slopes(), one.warmth(), one.quotes()) if made.rows
+    ]
     return Analysis(
         shows=" ".join(_shows(tables)),
         cannot=_CANNOT,
         tables=tuple(tables),
         warnings=tuple(one.warnings()),
-        notes=(intervals_text(table, settings),),
+        notes=(*one.notes(tables), intervals_text(table, settings)),
     )
 
 
@@ -250,6 +252,28 @@ class Swaying:
             own = self.fits[name].own_family(family, reference, drill)
         return [name, *cells, own]
 
+    # Evidence
+
+    def quotes(self) -> Table:
+        """How often the words that a rater quotes are in the history."""
+        counting = [one.evidence_found for one in self.arena.verdicts if not one.check]
+        found = np.array([np.nan if one is None else float(one) for one in counting])[self.rows]
+        quoting = {name: np.flatnonzero(rows & ~np.isnan(found)) for name, rows in self.raters.items()}
+        shares = {
+            name: self.shares(rows, found[rows], np.ones(len(rows)), [("rater", name)])
+            for name, rows in quoting.items()
+            if len(rows)
+        }
+        return table(
+            "quotes",
+            "Are the quotes of raters in the history?",
+            words("rater", list(shares)),
+            column(
+                "found", list(shares.values()), "quotes found", "share", "Evidence that is in the history.", better=True
+            ),
+            caption="n: verdicts with a quote as evidence.",
+        )
+
     # Stock warmth
 
     def warmth(self) -> Table:
@@ -292,6 +316,14 @@ class Swaying:
         votes = np.stack([np.bincount(people.pair[people.winner == one], minlength=size) for one in (-1, 0, 1)])
         total = votes.sum(axis=0)
         return np.where(total > 1, votes.max(axis=0) < self.settings.ambiguous * total, np.nan)
+
+    def notes(self, tables: Sequence[Table]) -> Iterator[str]:
+        """What was not measured."""
+        if self.judged.any() and not any(one.id == "family" for made in tables for one in made.columns):
+            yield (
+                "Own family was not measured: it requires a judge of a known family that compared its family's "
+                "replies with others (`arena judge --own-family`), other raters, and two authors of other families."
+            )
 
     def warnings(self) -> Iterator[str]:
         """What is not known, and what has no finite value."""

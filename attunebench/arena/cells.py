@@ -9,9 +9,8 @@ import numpy as np
 
 from attunebench.analyses.sampling import cells_of
 from attunebench.analyses.table import NOT_ESTIMABLE, Cell, Drill, Table, cell_of, number_of
-from attunebench.arena.sampling import ArenaSettings, interval_of
+from attunebench.arena.sampling import ArenaSettings, share_interval_of
 from attunebench.statistics.bootstrap import Floats, Labels, percentile_interval, ratio, ratio_of_sums, sum_by_cluster
-from attunebench.statistics.intervals import wilson_interval
 
 
 def share_cells(
@@ -31,9 +30,7 @@ def share_cells(
     drawn = sums(np.hstack([above, below]))
     samples = ratio(drawn[:, :size], drawn[:, size:])
     units = (sum_by_cluster(below, history) > 0).sum(axis=0)
-    ends, sure = interval_of(samples, units, settings), ((value == 0) | (value == 1)) & (units > 1)
-    exact = wilson_interval(value * units, units, settings.level)
-    low, high = (np.where(np.isnan(end) & sure, other, end) for end, other in zip(ends, exact, strict=True))
+    low, high = share_interval_of(value, samples, units, settings)
     n = (below > 0).sum(axis=0)
     return cells_of(value, low, high, n, units < settings.small, drills, units=units), samples
 

@@ -45,6 +45,12 @@ class Agreeing:
         self.sampling = settings.resampling(merged)
         self.whole = self.part("all", merged)
 
+    @property
+    def others(self) -> str:
+        """What everybody is compared with."""
+        several = PEOPLE in self.whole.voices.names
+        return "the majority of the other people" if several else "the person who rated the pair"
+
     def label(self, rater: str) -> str:
         """What a rater is called in tables."""
         return f"all judges ({self.settings.ensemble})" if rater == JUDGES else rater
@@ -75,6 +81,8 @@ class Agreeing:
     def margins(self) -> list[Part]:
         """Pairs by how clear the majority of the others is: a person's own verdict must not decide where it counts."""
         voices, share = self.whole.voices, self.whole.voices.others.share
+        if PEOPLE not in voices.names:
+            return []
         place = np.where(share >= 1, 2, np.where(share < self.settings.ambiguous, 0, 1))
         parts = [Part(name, voices, place == at) for at, name in enumerate(_MARGINS)]
         return [part for part in parts if part.rows.any()]
@@ -124,6 +132,8 @@ class Agreeing:
         pairs, chosen, people = voices.pair[rows], choices[rows], voices.chosen[rows]
         others = decided(voices.others.winner[rows])
         counted, where = ~np.isnan(others), (("rater", name), *part.where)
+        if two is not None and np.isnan(choices[part.rows]).any():
+            two = self.two_people(part._replace(rows=rows))
         cells = {
             "rater": Cell(self.label(dict(where)["rater"])),
             "n": Cell(int(np.count_nonzero(np.bincount(pairs[counted]))), drill=_behind(where)),

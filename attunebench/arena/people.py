@@ -36,9 +36,10 @@ from attunebench.arena.sampling import (
     intervals_text,
     leading_groups,
     rater_groups,
+    share_interval_of,
     size_text,
 )
-from attunebench.arena.table import VerdictTable
+from attunebench.arena.table import PEOPLE, VerdictTable
 from attunebench.statistics.bootstrap import Floats, Labels, ratio
 from attunebench.statistics.contrasts import group_difference
 from attunebench.statistics.multiple import adjust
@@ -185,22 +186,18 @@ class Duels:
         drills, few = self.drills(*where), self.histories < self.settings.small
         whole, drawn = self.whole, self.samples
 
-        def shown(
-            value: Floats,
-            samples: Floats,
-            n: NDArray[np.int64],
-            p: Floats | None = None,
-            corrected: Floats | None = None,
-        ) -> list[Cell]:
-            ends = interval_of(samples, self.histories, self.settings)
-            return cells_of(value, *ends, n, few, drills, p=p, p_corrected=corrected, units=self.histories)
+        def shown(share: Floats, samples: Floats, n: NDArray[np.int64], *ps: Floats | None) -> list[Cell]:
+            low, high = share_interval_of(share, samples, self.histories, self.settings)
+            one, other = ps or (None, None)
+            return cells_of(share, low, high, n, few, drills, p=one, p_corrected=other, units=self.histories)
 
         shares, drawn_shares = (ratio(of, of.sum(axis=-1, keepdims=True)) for of in (whole, drawn))
         columns = [shown(shares[:, at], drawn_shares[..., at], self.n) for at in range(3)]
         without_ties = self.n - whole[:, 1].astype(np.int64)
         columns.append(shown(decided(whole), decided(drawn), without_ties, p, corrected))
         points, drawn_points = (elo_difference(of, self.settings.ties) for of in (whole, drawn))
-        columns.append(shown(points, drawn_points, self.n))
+        ends = interval_of(drawn_points, self.histories, self.settings)
+        columns.append(cells_of(points, *ends, self.n, few, drills, units=self.histories))
         return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -231,7 +228,17 @@ def _shares_table(
         column("elo", (), "Elo difference", "number", "People minus models.", digits=0),
         rows=rows,
         caption=caption,
-        chart=Chart("intervals", keys[-1], ("decided",), title, "share won by people", _EVEN, across=across, lead=lead),
+        chart=Chart(
+            "intervals",
+            keys[-1],
+            ("decided",),
+            title,
+            "share won by people",
+            _EVEN,
+            roles={PEOPLE: "person", ALL: "all models"},
+            across=across,
+            lead=lead,
+        ),
     )
 
 
@@ -285,8 +292,8 @@ def _slices(groups: Rated) -> Table:
             columns = (duels.names, *shares, _difference(duels, parts[REGULAR], parts[ADVERSARIAL], by))
             rows += [(group.name, *row) for row in zip(*columns, strict=True)]
     share = "Share of the decided pairs that people win."
-    # Lines of several raters would cross: those of the first are drawn.
-    first = sum(row[0] == rows[0][0] for row in rows)
+    # A chart of all raters would have too many lines.
+    first = [row[0] for row in rows if row[0] == rows[0][0]]
     return table(
         "slices",
         "People against models in regular and adversarial histories",
@@ -299,7 +306,14 @@ def _slices(groups: Rated) -> Table:
         caption="p of the difference by permuting histories between the slices, corrected (Holm) over the models of a "
         "rater; n counts decided verdicts.",
         chart=Chart(
-            "lines", "model", (REGULAR, ADVERSARIAL), "People against models by slice", "share won", _EVEN, first
+            "lines",
+            "model",
+            (REGULAR, ADVERSARIAL),
+            f"People against models by slice, {''.join(first[:1])}",
+            "share won by people",
+            _EVEN,
+            len(first),
+            roles={ALL: "all models"},
         ),
     )
 

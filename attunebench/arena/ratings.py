@@ -12,10 +12,10 @@ from attunebench.analyses.table import (
     Analysis,
     Cell,
     Chart,
-    ChartKind,
     Drill,
     Filled,
     Missing,
+    Role,
     Table,
     cell_of,
     column,
@@ -34,6 +34,7 @@ from attunebench.arena.sampling import (
     intervals_text,
     leading_groups,
     rater_groups,
+    share_interval_of,
     size_text,
     slices_of,
 )
@@ -139,7 +140,18 @@ class Standings:
             _rating_column("rating", rated.cells(drills_of(rated.authors, ("rater", group.key)))),
             order=best_first(rated.value),
             caption=f"{size_text(group.table)}.",
-            chart=Chart("intervals", "author", ("rating",), title, "Elo points", band, lead=True, shade=human),
+            chart=Chart(
+                "intervals",
+                "author",
+                ("rating",),
+                title,
+                "Elo points",
+                band,
+                None,
+                _roles(group),
+                lead=True,
+                shade=human,
+            ),
         )
 
     def of_persons(self) -> Table:
@@ -186,6 +198,12 @@ class Standings:
 def drills_of(authors: Sequence[str], *more: tuple[str, str]) -> list[Drill | None]:
     """For each author the verdicts on its replies, of those that `more` names."""
     return [Drill(where=(("kind", "human") if name == ALL_PEOPLE else ("author", name), *more)) for name in authors]
+
+
+def _roles(group: RaterGroup) -> dict[str, Role]:
+    """People are drawn as people in charts."""
+    table = group.table
+    return {name: "person" for name, kind in zip(table.authors, table.kinds, strict=True) if kind == "human"}
 
 
 def _rating_column(id: str, cells: Sequence[Cell], label: str = "") -> Filled:
@@ -241,9 +259,11 @@ def _by_part(
             columns = [one.cells(named) for one, named in zip(fits, drills, strict=True)]
             rows += [[group.name, authors[at], *(of[at] for of in columns)] for at in best_first(fits[0].value)]
     ids, title = tuple(f"{what}_{name}" for _, name in parts), f"Ratings by {what}"
-    kind: ChartKind = "lines" if what == "slice" else "heatmap"
-    # Lines of several raters would cross: those of the first are drawn.
-    first = sum(row[0] == rows[0][0] for row in rows) if kind == "lines" else None
+    axis, roles = "Elo points", _roles(groups[0])
+    chart = Chart("heatmap", "author", ids, title, axis, {"1000": 1000.0}, roles=roles)
+    if what == "slice":  # of all raters there would be too many lines
+        size = len(groups[0].table.authors)
+        chart = Chart("lines", "author", ids, f"{title}, {groups[0].name}", axis, first=size, roles=roles)
     return table(
         f"{what}s",
         title,
@@ -252,7 +272,7 @@ def _by_part(
         *(_rating_column(id, (), name.replace("_", " ")) for id, (_, name) in zip(ids, parts, strict=True)),
         rows=rows,
         caption=f"Each {what} is a fit of its own; n counts verdicts.{note}",
-        chart=Chart(kind, "author", ids, title, "Elo points", {} if first else {"1000": 1000.0}, first),
+        chart=chart,
     )
 
 
@@ -278,7 +298,7 @@ def _win_matrix(group: RaterGroup, lead: Rated, settings: ArenaSettings) -> Tabl
     drills = [Drill(where=(*names, ("rater", group.key))) for names in named]
     cells = cells_of(
         shares(wins)[0],
-        *interval_of(samples, histories, settings),
+        *share_interval_of(shares(wins)[0], samples, histories, settings),
         (wins + wins.swapaxes(1, 2))[0].ravel().astype(np.int64),
         histories < settings.small,
         drills,

@@ -23,6 +23,7 @@ from attunebench.statistics.bootstrap import (
     percentile_interval,
     resample_weights,
 )
+from attunebench.statistics.intervals import wilson_interval
 
 Ties = Literal["half", "dropped", "davidson"]
 Ensemble = Literal["majority", "mean"]
@@ -112,6 +113,16 @@ def interval_of(samples: Floats, histories: Labels, settings: ArenaSettings) -> 
     """The percentile interval of each column of (resamples, columns); NaN where it is over fewer than two histories."""
     low, high = percentile_interval(samples, settings.level)
     low[histories < 2] = high[histories < 2] = np.nan
+    return low, high
+
+
+def share_interval_of(
+    share: Floats, samples: Floats, histories: Labels, settings: ArenaSettings
+) -> tuple[Floats, Floats]:
+    """`interval_of` shares; one that is 0 or 1 in all histories has Wilson's, each history counting once."""
+    ends, sure = interval_of(samples, histories, settings), ((share == 0) | (share == 1)) & (histories > 1)
+    exact = wilson_interval(share * histories, histories, settings.level)
+    low, high = (np.where(np.isnan(end) & sure, other, end) for end, other in zip(ends, exact, strict=True))
     return low, high
 
 

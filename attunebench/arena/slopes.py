@@ -18,7 +18,7 @@ from attunebench.arena.objects import Reply
 from attunebench.arena.sampling import ArenaSettings, Draws
 from attunebench.arena.table import VerdictTable
 from attunebench.protocol.arena import normalised
-from attunebench.statistics.bootstrap import Floats, percentile_interval
+from attunebench.statistics.bootstrap import Floats, Labels, percentile_interval
 from attunebench.statistics.logistic import bounded_by_ridge, logistic, resampled_derivatives, stepped
 
 NAMES = ("slot", "length", "markdown")
@@ -68,17 +68,25 @@ class Slopes:
     def __init__(self, table: VerdictTable, traits: Traits, settings: ArenaSettings) -> None:
         rows = ~np.isnan(traits.length) & ((table.winner != 0) | (settings.ties == "half"))
         self.table, self.traits, self.settings = table.where(rows), traits.where(rows), settings
-        self.outcome, self.sums = (1 + self.table.winner) / 2, Draws(self.table, settings).sums
+        self.outcome, self._draws = (1 + self.table.winner) / 2, Draws(self.table, settings)
         self.authors = _contrasts(self.table)
         self.known = np.column_stack([self.table.slot, self.traits.length, self.traits.markdown])
         self.separated: tuple[str, ...] = ()
         design = np.hstack([self.known, self.authors])
         beta = logistic(design, self.outcome)
-        drawn = stepped(beta, *resampled_derivatives(design, self.outcome, beta, self.sums))
+        drawn = stepped(beta, *resampled_derivatives(design, self.outcome, beta, self._tally))
         compared = self.authors.any(axis=0)
         self.theta = np.where(compared, beta[len(NAMES) :], np.nan)
         self.drawn = np.where(compared, drawn[:, len(NAMES) :], np.nan)
-        self._estimate = beta, drawn, bounded_by_ridge(design, self.outcome, beta), _is_told_apart(design)
+        self._estimate = (
+            beta,
+            drawn,
+            bounded_by_ridge(design, self.outcome, beta),
+            [_is_told_apart(design, at) for at in range(len(NAMES))],
+        )
+
+    def _tally(self, columns: Labels, values: Floats, count: int) -> Floats:
+        return np.concatenate(list(self._draws.tallies(columns, values, count)))
 
     def cells(self, drill: Drill) -> list[Cell]:
         """A cell for each of `NAMES`."""
@@ -105,13 +113,13 @@ class Slopes:
         outcome, size = np.where(there, self.outcome, 0.5), design.shape[1]
         beta = logistic(design, outcome)
         whole = np.hstack([design, authors])
-        gradient, curvature = resampled_derivatives(whole, outcome, np.append(beta, np.zeros(len(theta))), self.sums)
+        gradient, curvature = resampled_derivatives(whole, outcome, np.append(beta, np.zeros(len(theta))), self._tally)
         shift = np.nan_to_num(reference.drawn) - theta
         moved = gradient[:, :size] - beta[-1] * np.einsum("bij,bj->bi", curvature[:, :size, size:], shift)
         moved[:, -1] += (gradient[:, size:] * shift).sum(axis=1)
         drawn = stepped(beta, moved, curvature[:, :size, :size])
         bounded = bounded_by_ridge(design, outcome, beta)
-        return self._cell(own * there * _is_told_apart(design)[-2], beta[-2], drawn[:, -2], bounded[-2], drill)
+        return self._cell(own * there * _is_told_apart(design, size - 2), beta[-2], drawn[:, -2], bounded[-2], drill)
 
     def _cell(self, trait: Floats, value: float, drawn: Floats, bounded: float, drill: Drill) -> Cell:
         """A slope with its interval; undefined where no verdict is on a pair that differs in the trait."""
@@ -134,13 +142,8 @@ def _contrasts(table: VerdictTable) -> Floats:
     return contrasts
 
 
-def _is_told_apart(design: Floats) -> Floats:
-    """1 for each column that is no sum of others, as markdown is that one author always has and others never."""
-    gram = design.T @ design
-    apart = np.zeros(len(gram))
-    for at in range(len(gram)):
-        rest = np.delete(np.arange(len(gram)), at)
-        inverse = np.linalg.pinv(gram[np.ix_(rest, rest)], 1e-10, hermitian=True)
-        left = gram[at, at] - gram[at, rest] @ inverse @ gram[rest, at]
-        apart[at] = left > _ALIKE * gram[at, at]
-    return apart
+def _is_told_apart(design: Floats, at: int) -> bool:
+    """Whether a column is no sum of others, as markdown is that one author always has and others never."""
+    gram, rest = design.T @ design, np.delete(np.arange(design.shape[1]), at)
+    inverse = np.linalg.pinv(gram[np.ix_(rest, rest)], 1e-10, hermitian=True)
+    return bool(gram[at, at] - gram[at, rest] @ inverse @ gram[rest, at] > _ALIKE * gram[at, at])

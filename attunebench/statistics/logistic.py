@@ -1,7 +1,7 @@
 """Logistic regression of comparisons on how their two sides differ, and its resamples without refitting.
 
 Rows are correlated (verdicts about one history), so doubt never comes from the curvature: whole groups are resampled by
-whoever knows them, who hands over the sums.
+whoever knows them, who hands over how to sum.
 """
 
 from __future__ import annotations
@@ -11,21 +11,22 @@ from collections.abc import Callable
 import numpy as np
 
 from attunebench.errors import StatisticsError
-from attunebench.statistics.bootstrap import Floats
+from attunebench.statistics.bootstrap import Floats, Labels
 from attunebench.statistics.ratings import RIDGE
 
+Tally = Callable[[Labels, Floats, int], Floats]
+"""Sums in each resample, (resamples, count): each row adds its values (rows, k) to the columns beside them."""
 _ITERATIONS, _LONGEST_STEP = 100, 2.0
-_BLOCK_CELLS = 4_000_000
 _MOVED = 0.1
 
 
-def logistic(design: Floats, outcome: Floats, ridge: float = RIDGE) -> Floats:
+def logistic(design: Floats, outcome: Floats, ridge: float = RIDGE, *, start: Floats | None = None) -> Floats:
     """Coefficients β of P(outcome) = σ(design β), the penalty being ½·ridge·Σβ².
 
     `design` is (rows, coefficients), without a constant unless it has a column of ones; `outcome` is 1 (won), 0 (lost)
-    or ½ (tied). Source: McCullagh & Nelder 1989, ch. 4.
+    or ½ (tied). `start`: where to start looking. Source: McCullagh & Nelder 1989, ch. 4.
     """
-    beta = np.zeros(design.shape[1])
+    beta: Floats = np.zeros(design.shape[1]) if start is None else start.copy()
     for _ in range(_ITERATIONS):
         chance = _chance(design, beta)
         curvature = (design * (chance * (1 - chance))[:, None]).T @ design + ridge * np.eye(len(beta))
@@ -43,31 +44,28 @@ def logistic(design: Floats, outcome: Floats, ridge: float = RIDGE) -> Floats:
 def bounded_by_ridge(design: Floats, outcome: Floats, beta: Floats, ridge: float = RIDGE) -> Floats:
     """1 for each coefficient that a tenth of the penalty would move by a tenth or more: the data do not bound it."""
     try:
-        moved = np.abs(logistic(design, outcome, ridge / 10) - beta)
+        moved = np.abs(logistic(design, outcome, ridge / 10, start=beta) - beta)
     except StatisticsError:
         return np.ones(len(beta))
     return (moved > _MOVED * np.maximum(1.0, np.abs(beta))).astype(np.float64)
 
 
 def resampled_derivatives(
-    design: Floats, outcome: Floats, beta: Floats, sums: Callable[[Floats], Floats], ridge: float = RIDGE
+    design: Floats, outcome: Floats, beta: Floats, tally: Tally, ridge: float = RIDGE
 ) -> tuple[Floats, Floats]:
     """Gradient and curvature of the penalised log-likelihood at `beta` in each resample: (resamples, coefficients) and
-    (resamples, coefficients, coefficients).
-
-    `sums` gives the weighted sums of columns of rows in each resample.
-    """
-    size = len(beta)
-    chance = _chance(design, beta)
-    weight = chance * (1 - chance)
-    one, other = np.triu_indices(size)
-    block = max(1, _BLOCK_CELLS // max(1, len(design)))
-    parts = [slice(start, start + block) for start in range(0, len(one), block)]
-    halves = np.concatenate([sums(design[:, one[at]] * design[:, other[at]] * weight[:, None]) for at in parts], axis=1)
-    curvature = np.empty((len(halves), size, size))
-    curvature[:, one, other] = curvature[:, other, one] = halves
-    curvature += ridge * np.eye(size)
-    return sums(design * (outcome - chance)[:, None]) - ridge * beta, curvature
+    (resamples, coefficients, coefficients). Of a row only what is not 0 is looked at."""
+    size, chance = len(beta), _chance(design, beta)
+    most = int((design != 0).sum(axis=1).max(initial=0))
+    columns = np.argsort(design == 0, axis=1, kind="stable")[:, :most]
+    values = np.take_along_axis(design, columns, axis=1)
+    one, other = np.triu_indices(most)
+    low, high = (pick(columns[:, one], columns[:, other]) for pick in (np.minimum, np.maximum))
+    products = values[:, one] * values[:, other] * (chance * (1 - chance))[:, None]
+    upper = tally(low * size + high, products, size**2).reshape(-1, size, size)
+    diagonal = np.eye(size)
+    curvature = upper + upper.swapaxes(1, 2) + (ridge - upper) * diagonal
+    return tally(columns, values * (outcome - chance)[:, None], size) - ridge * beta, curvature
 
 
 def stepped(beta: Floats, gradient: Floats, curvature: Floats) -> Floats:

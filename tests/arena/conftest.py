@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 from asked_arenas import Judge, make_arena, models
 
-from attunebench.arena.asking import (
-    ask_verdicts,
-    verdict_settings,
-)
+from attunebench.arena.asking import ask_verdicts, verdict_settings
 from attunebench.runner import RunSummary, pacing
 from attunebench.selftest.server import FakeServer
 

@@ -19,8 +19,11 @@ from attunebench.arena.asking import (
     is_quoted,
     verdict_settings,
 )
+from attunebench.arena.bias import bias
 from attunebench.arena.folder import read_arena
 from attunebench.arena.objects import DIMENSIONS, History, Message, Verdict
+from attunebench.arena.sampling import ArenaSettings
+from attunebench.arena.table import table_of
 from attunebench.errors import ConfigurationError, DataError, UsageError
 from attunebench.protocol.calls import PREFERENCES
 from attunebench.runner import ModelSettings, Observer, RunSettings
@@ -141,6 +144,15 @@ def test_evidence_is_looked_for_in_the_history(
     server.script = saying("same", evidence=quote)
     judge("ann", limit=1, orders=1)
     assert {found} == {one.evidence_found for one in verdicts(folder).values()}
+
+
+def test_the_rate_of_quotes_in_the_history_is_reported(judge: Judge, server: FakeServer, folder: Path) -> None:
+    true, false = saying("same", evidence="I dread the next one"), saying("same", evidence="I dread nothing")
+    server.script = lambda asked: (true if "exam 1" in asked.prompt else false)(asked)
+    judge("ann")
+    arena = read_arena(folder)
+    [quotes] = [one for one in bias(arena, table_of(arena), ArenaSettings(resamples=50)).tables if one.id == "quotes"]
+    assert [("ann", 4 / 12, 12)] == [(name.value, cell.value, cell.n) for name, cell in quotes.rows]
 
 
 def test_a_quote_over_two_messages_is_none_and_other_scripts_are_read() -> None:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
-from asked_arenas import HISTORIES, PAIRS, Judge, make_arena, models, told, varied, verdicts
+from asked_arenas import HISTORIES, PAIRS, Judge, make_arena, models, saying, told, varied, verdicts
 from batch_server import BatchServer
 from engines import openai_line, requests_in, write_lines
 from shard_runs import Gate
 
 from attunebench import eventloop
 from attunebench.arena import folder as arenas
-from attunebench.arena.asking import (
-    ask_replies,
-    ask_verdicts,
-    verdict_settings,
-)
+from attunebench.arena.asking import ask_replies, ask_verdicts, verdict_settings
 from attunebench.arena.folder import read_arena
 from attunebench.arena.objects import Pair, Verdict
 from attunebench.batches.collecting import Collector
@@ -29,6 +26,7 @@ from attunebench.batches.records import lines_of
 from attunebench.batches.requests import Origin, open_tables
 from attunebench.errors import ConfigurationError, DataError
 from attunebench.journal import Journal, claim
+from attunebench.protocol.read.values import LONGEST_REMARK
 from attunebench.runner import Observer, RunSettings
 from attunebench.runner.clients import RunExecutor
 from attunebench.selftest.answers import varied_text
@@ -118,6 +116,14 @@ def test_repeated_lines_of_a_file_stay(judge: Judge, folder: Path) -> None:
     assert (PAIRS * 2 + 3) == len(path.read_bytes().splitlines())
 
 
+def test_whatever_a_judge_writes_its_verdict_can_be_read_again(judge: Judge, server: FakeServer, folder: Path) -> None:
+    odd = "\ud83d \0\x1b[2J </script> " + "long " * 20_000
+    server.script = saying("1 much better", evidence=odd, rationale=odd)
+    judge("ann")
+    assert {False} == {one.evidence_found for one in verdicts(folder).values()}
+    assert {True} == {len(one.rationale) <= LONGEST_REMARK for one in verdicts(folder).values()}
+
+
 def test_at_the_cost_limit_a_run_keeps_what_it_has(judge: Judge, server: FakeServer, folder: Path) -> None:
     server.script = varied
     prices = {"judge_price_in": 10.0, "judge_price_out": 10.0, "max_tokens": 500, "concurrency": 1}
@@ -167,6 +173,24 @@ def test_a_batch_service_judges_and_replies_as_live_calls_do(tmp_path: Path) -> 
             said.append((told(into), texts))
     assert said[0] == said[1]
     assert PAIRS * 4 == len(said[0][0])
+
+
+class Killed(Observer):
+    """Ends the process, so to speak, once batches are under way."""
+
+    def looked(self, batches: Sequence[Any], seconds: float) -> None:
+        raise EOFError
+
+
+def test_batches_of_a_process_that_ended_are_collected_and_not_sent_again(folder: Path) -> None:
+    with BatchServer() as server:
+        settings = verdict_settings(folder, models(server, "ann", "ben"))
+        with pytest.raises(EOFError):
+            ask_verdicts(folder, settings, observer=Killed(), by=by_batches)
+        assert 2 == len(server.made)
+        ask_verdicts(folder, settings, by=by_batches)
+        sent = [line["custom_id"] for batch in server.made for line in batch.lines]
+    assert (PAIRS * 4, PAIRS * 4) == (len(sent), len(verdicts(folder)))
 
 
 async def collect(folder: Path, answers: Path) -> None:

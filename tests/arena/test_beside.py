@@ -160,6 +160,20 @@ def test_models_that_are_not_in_the_arena_are_counted_and_left_out(file):
     assert 4 == matrix(analysis)["Pairwise"].n
 
 
+def test_ratings_by_judges_count_where_people_rated_too_few_of_the_models(tmp_path):
+    arena = simulated_arena(2, strengths={name: at / 2 for at, name in enumerate(MODELS)}, histories=60, judges=1)
+    few = [
+        one
+        for one in arena.verdicts
+        if one.rater_kind == "judge" or {arena.pairs[one.pair].left, arena.pairs[one.pair].right} == {"m0", "m1"}
+    ]
+    path = tmp_path / "arena-scores.json"
+    path.write_text(ArenaScores(score_arena(replace(arena, verdicts=few), QUICK), About()).json())
+    analysis = attunebench.analyze(scores(), "independence", arena=path, resamples=100).analyses[0]
+    assert any("judge0" in note for note in analysis.notes)
+    assert matrix(analysis)["Pairwise"].value > 0.9
+
+
 def test_an_arena_of_other_models_is_said_to_be_so(file):
     names = ("a", "b", "c", "d")
     other = planted_scores({name: Skill() for name in names}, Plan(conversations=12, turns=3, people=10, seed=4))

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from demo_scores import demo_scores_file
 
+import attunebench
 from attunebench.analyses import ANALYSES
+from attunebench.analyses.table import Analysis, column, table, words
+from attunebench.arena.scores import About, ArenaScores
 
 QUICK = ("--resamples", "100")
 
@@ -39,3 +43,16 @@ def test_one_that_is_named_prints_its_tables(analyze: Callable[..., str]) -> Non
     out = analyze("perspective-gap")
     assert ANALYSES["perspective-gap"].question in out
     assert "Gap per model" in out
+
+
+def test_ratings_of_an_arena_stand_in_the_matrix_of_independence(analyze: Callable[..., str], tmp_path: Path) -> None:
+    labels = [group.label for group in attunebench.load_scores(demo_scores_file()).groups]
+    ratings = table("ratings", "Ratings by people", words("author", labels), column("rating", range(len(labels))))
+    file = tmp_path / "arena-scores.json"
+    file.write_text(ArenaScores([Analysis("arena-ratings", tables=(ratings,))], About(folder="arena")).json())
+    assert "arena rating" in analyze("independence", "--with-baselines", "--arena", str(file))
+
+
+def test_a_file_that_is_not_of_an_arena_is_refused(cli: Callable[..., Any]) -> None:
+    ended = cli("analyze", "independence", "-s", demo_scores_file(), *QUICK, "--arena", demo_scores_file())
+    assert (2, True) == (ended.status, "arena" in ended.err)
