@@ -36,8 +36,8 @@ from attunebench.arena.table import PEOPLE, VerdictTable
 from attunebench.statistics.bootstrap import Floats, Labels
 
 _CANNOT = (
-    "A longer reply may also be the better one, so read the slopes of a judge against those of people. Slopes compare "
-    "replies of the same authors and average over pairs, so they are smaller than the effect on a single close pair. "
+    "A longer reply may also be the better one, so read the slopes of a judge against those of people. Slopes hold "
+    "the authors constant and average over pairs, so they are smaller than the effect on a single close pair. "
     "`arena judge` shows judges replies without markup; lists and line breaks remain. The effect of a judge's own "
     "family is what the ratings of other raters do not explain: a skill of that family that only this judge notices "
     "looks the same. Each interval stands alone: of 20 without an effect, one excludes it by chance."
@@ -75,7 +75,7 @@ def bias(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis
         cannot=_CANNOT,
         tables=tuple(tables),
         warnings=tuple(one.warnings()),
-        notes=(intervals_text(table, settings),),
+        notes=(*one.notes(tables), intervals_text(table, settings)),
     )
 
 
@@ -316,6 +316,14 @@ class Swaying:
         votes = np.stack([np.bincount(people.pair[people.winner == one], minlength=size) for one in (-1, 0, 1)])
         total = votes.sum(axis=0)
         return np.where(total > 1, votes.max(axis=0) < self.settings.ambiguous * total, np.nan)
+
+    def notes(self, tables: Sequence[Table]) -> Iterator[str]:
+        """What was not measured."""
+        if self.judged.any() and not any(one.id == "family" for made in tables for one in made.columns):
+            yield (
+                "Own family was not measured: it requires a judge of a known family that compared its family's "
+                "replies with others (`arena judge --own-family`), other raters, and two authors of other families."
+            )
 
     def warnings(self) -> Iterator[str]:
         """What is not known, and what has no finite value."""

@@ -154,6 +154,8 @@ def test_without_people_other_judges_say_how_good_a_family_is(swayed):
 
 def test_the_family_is_undefined_without_another_rater(swayed):
     assert "family" not in analysed(judge_only(swayed))["slopes"][JUDGE]
+    notes = [len(bias(one, table_of(one), SETTINGS).notes) for one in (judge_only(swayed), swayed)]
+    assert [2, 1] == notes
 
 
 def test_the_family_of_a_judge_is_what_the_arena_says(swayed):
