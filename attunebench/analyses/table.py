@@ -178,7 +178,7 @@ class Plot:
 
     def references(self, *, intervals: bool = True) -> tuple[dict[str, float], dict[str, float]]:
         """Its lines near the values, and those so far off that drawing them would press the values together."""
-        low, high = self.span(intervals=intervals)
+        low, high = self.span([0.0] if self.kind == "bars" else (), intervals=intervals)  # bars begin at 0
         reach = high - low or abs(high) or 1.0
         # Zero is what differences are read against, so it is drawn from farther off.
         off = {name: max(low - at, at - high) / (reach if at else _FAR * reach) for name, at in self.lines.items()}

@@ -42,7 +42,7 @@ from attunebench.protocol.calls import RATINGS, Call, Record
 from attunebench.protocol.plan import plan_conversation, with_draft
 from attunebench.reports.analyses import render
 from attunebench.results.votes import vote_of
-from attunebench.runner.events import Observer, RunSummary
+from attunebench.runner.events import RunSummary
 from attunebench.runner.fingerprint import settled
 from attunebench.runner.order import stratified_order
 from attunebench.runner.pricing import Estimate, estimate_work
@@ -104,15 +104,13 @@ def ask_judges(
     settings: RunSettings,
     codebook: Codebook,
     task: AuditTask,
-    *,
-    observer: Observer | None = None,
-    interruptible: bool = False,
+    **how: Any,
 ) -> RunSummary:
-    """Ask the judges of `settings` what the arena in the folder lacks. Raises as `ask_verdicts` does."""
-    how: dict[str, Any] = {"observer": observer, "interruptible": interruptible}
+    """Ask the judges of `settings` what the arena in the folder lacks; `how`: observer, interruptible, and by what
+    executor. Raises as `ask_verdicts` does."""
     if task == "pairwise":
         return ask_verdicts(folder, _of_verdicts(settings), own_family=True, **how)
-    return ask_work(RatingWork(folder, settings, conversations, codebook), **how)
+    return ask_work(RatingWork(folder, settings, conversations, codebook), **{"observer": None, **how})
 
 
 def _of_verdicts(settings: RunSettings) -> RunSettings:

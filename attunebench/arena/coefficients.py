@@ -132,6 +132,8 @@ class Agreeing:
         pairs, chosen, people = voices.pair[rows], choices[rows], voices.chosen[rows]
         others = decided(voices.others.winner[rows])
         counted, where = ~np.isnan(others), (("rater", name), *part.where)
+        if two is not None and np.isnan(choices[part.rows]).any():
+            two = self.two_people(part._replace(rows=rows))
         cells = {
             "rater": Cell(self.label(dict(where)["rater"])),
             "n": Cell(int(np.count_nonzero(np.bincount(pairs[counted]))), drill=_behind(where)),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from attunebench.cli.arena.asking import judges_of
+from attunebench.cli.arena.asking import MEANS, REACHED, ask_by_batches, judges_of, means_of
 from attunebench.cli.arguments import (
     CodebookOption,
     DryRunOption,
@@ -25,19 +27,17 @@ from attunebench.cli.arguments import (
 from attunebench.cli.asking import checked
 from attunebench.cli.emitting import emit_analyses, say, working
 from attunebench.cli.options import flag, options_of, with_options
-from attunebench.runner.settings import ModelSettings, RunSettings
+from attunebench.cli.run import Means, refuse_beside_batches, say_what_goes_on, show_batch_price
+from attunebench.runner.settings import RunSettings
 from attunebench.text import counted
 
 if TYPE_CHECKING:
+    from attunebench.batches.ledger import Submission
     from attunebench.codebook import Codebook
     from attunebench.conversations.schema import Conversation
+    from attunebench.runner.events import RunSummary
+    from attunebench.scores.audits import AuditTask
 
-_REACHED = options_of(
-    ModelSettings,
-    without=("provider",),
-    panel="Judges",
-    help={"base_url": "The judges' server.", "api_key": "Their API key; prefer the environment variable."},
-)
 _VALUES = options_of(
     RunSettings,
     without=("price_in", "price_out", "panas_strategy", "shard"),
@@ -49,7 +49,7 @@ _VALUES = options_of(
 )
 
 
-@with_options(reached=_REACHED, values=_VALUES)
+@with_options(reached=REACHED, values=_VALUES, means=MEANS)
 def judge_audit(
     results: ResultsOption = Path("results"),
     conversations: GroundTruthOption = None,
@@ -95,6 +95,7 @@ def judge_audit(
     *,
     reached: dict[str, Any],
     values: dict[str, Any],
+    means: dict[str, Any],
 ) -> None:
     """Test judges against the participants, who chose between the three replies of every turn.
 
@@ -118,12 +119,13 @@ def judge_audit(
         raise DataError(f"There is no audit in {folder}; name its judges with --judge.")
     if not report_only:
         settings = checked(auditing.audit_settings, results=results, judges=judges_of(judges, **reached), **values)
-        chosen = auditing.sampled(loaded.conversations, settings)
+        by, chosen = means_of(means, settings), auditing.sampled(loaded.conversations, settings)
         if dry_run:
-            _estimate(folder, chosen, settings, book, task, every)
+            _estimate(folder, chosen, settings, by, book, task, every)
             return
         auditing.make_arena(folder, chosen, task, every=every)
-        if (status := _ask(folder, loaded.conversations, settings, book, task, quiet)) == 130:
+        ask = partial(_ask_judges, loaded.conversations, book, task)
+        if (status := _ask(ask, settings.model_copy(update={"output": folder}), by, task, quiet)) == 130:
             raise typer.Exit(status)
     try:
         with working("comparing judges with participants"):
@@ -141,7 +143,13 @@ def judge_audit(
 
 
 def _estimate(
-    folder: Path, chosen: list[Conversation], settings: RunSettings, book: Codebook, task: Any, every: bool
+    folder: Path,
+    chosen: list[Conversation],
+    settings: RunSettings,
+    by: Means,
+    book: Codebook,
+    task: AuditTask,
+    every: bool,
 ) -> None:
     """Count what the audit would request, in a copy of its folder that is gone afterwards."""
     import shutil
@@ -156,22 +164,41 @@ def _estimate(
             shutil.copytree(folder, copy, ignore=shutil.ignore_patterns(".*"))
         auditing.make_arena(copy, chosen, task, every=every)
         estimate = auditing.estimate_audit(copy, chosen, settings, book, task)
-        show_estimate(estimate, settings, known_prices(settings), jobs="pairs" if task == "pairwise" else "turns")
+        known = known_prices(settings)
+        show_estimate(estimate, settings, known, jobs="pairs" if task == "pairwise" else "turns")
+        show_batch_price(by, estimate, settings, known)
 
 
-def _ask(folder: Path, conversations: Any, settings: RunSettings, book: Codebook, task: Any, quiet: bool) -> int:
+def _ask_judges(
+    conversations: Sequence[Conversation],
+    book: Codebook,
+    task: AuditTask,
+    folder: Path,
+    settings: RunSettings,
+    **how: Any,
+) -> RunSummary:
+    from attunebench.arena.auditing import ask_judges
+
+    return ask_judges(folder, conversations, settings, book, task, **how)
+
+
+def _ask(ask: Callable[..., RunSummary], settings: RunSettings, by: Means, task: AuditTask, quiet: bool) -> int:
     """Ask, show the progress, and say how it ended: the exit status."""
-    from attunebench.arena import auditing
     from attunebench.cli.progress import shown
     from attunebench.cli.running import run_again, say_how_it_ended, status_of
 
-    settings = settings.model_copy(update={"output": folder})
-    with shown(settings, quiet=quiet) as observer:
-        summary = auditing.ask_judges(
-            folder, conversations, settings, book, task, observer=observer, interruptible=True
-        )
+    again = run_again([word for word in sys.argv if word != "--cancel"])
+    under_way: list[Submission] = []
+    if by.batch:
+        summary, under_way = ask_by_batches(ask, settings, by, again, quiet)
+    else:
+        refuse_beside_batches(settings)
+        with shown(settings, quiet=quiet) as observer:
+            summary = ask(settings.output, settings, observer=observer, interruptible=True)
     made = f"verdicts on {counted(summary.written, 'pair')}"
     if task == "rating":
         made = f"ratings of the replies of {counted(summary.written, 'turn')}"
-    say_how_it_ended(summary, settings, run_again(sys.argv), made=made)
+    say_how_it_ended(summary, settings, "" if under_way else again, made=made)
+    if under_way:
+        say_what_goes_on(under_way, again)
     return status_of(summary)

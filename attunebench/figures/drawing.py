@@ -103,7 +103,7 @@ def compose(source: Styled, title: str, panels: Sequence[Panel], page: Page) -> 
     lines = [panels[start : start + across] for start in range(0, len(panels), across)]
     labels = list(dict.fromkeys(of for panel in panels for of in (panel.of, *panel.labels) if of in source.styles))
     keys = _keys(source, panels, labels if page.legend else (), page)
-    columns = max(1, int(look.inches / (0.42 + 0.8 * _LETTER * max(map(len, keys), default=1))))
+    columns = max(1, int(look.inches / (0.5 + 0.85 * _LETTER * max(map(len, keys), default=1))))
     most = [max(_FEWEST_ROWS, *(len(panel.labels) for panel in line)) for line in lines]
     heights = [page.high or page.row * rows for rows in most]
     apart = page.top + (0.0 if page.high else page.head) * len(lines) + 0.15 * -(-len(keys) // columns)

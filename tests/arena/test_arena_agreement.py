@@ -115,8 +115,9 @@ def test_people_count_only_where_the_judge_has_answered():
     some = {pair for pair in arena.pairs if pair.endswith("/0")}
     arena = replace(arena, verdicts=[v for v in arena.verdicts if v.rater != "judge0" or v.pair in some])
     alone = replace(arena, verdicts=[v for v in arena.verdicts if v.pair in some])
-    row = cells(analysed(arena), "majority", "judge0")
-    assert cells(analysed(alone), "majority", "people")["agree"].value == row["same"].value
+    row, people = cells(analysed(arena), "majority", "judge0"), cells(analysed(alone), "majority", "people")
+    assert people["agree"].value == row["same"].value
+    assert pytest.approx(people["ceiling"].value) == row["ceiling"].value
 
 
 def test_all_two_people_of_a_pair_are_compared():
@@ -184,9 +185,9 @@ def test_the_ensemble_of_judges_is_a_judge():
 
 @pytest.fixture(scope="module")
 def heart() -> Analysis:
-    """Pairs whose log-odds have a standard deviation of 3.46, seen by fifteen people and a judge with noise of 1.9."""
+    """Pairs whose log-odds have a standard deviation of 3.46, seen by nine people and a judge with noise of 1.9."""
     arena = simulated_arena(
-        8, strengths=LEVEL, pair_noise=3.46, people=15, judges=1, judge_noise=1.9, histories=300, pairs=2
+        8, strengths=LEVEL, pair_noise=3.46, people=9, judges=1, judge_noise=1.9, histories=300, pairs=2
     )
     return analysed(arena)
 
@@ -213,7 +214,7 @@ def test_the_majority_by_which_pairs_are_clear_leaves_out_the_person_who_is_comp
 
 
 def test_a_judge_without_noise_reaches_the_ceiling_and_people_do_not():
-    arena = simulated_arena(2, strengths=LEVEL, pair_noise=3.46, people=7, judges=1, histories=200, pairs=2)
+    arena = simulated_arena(2, strengths=LEVEL, pair_noise=3.46, people=7, judges=1, histories=150, pairs=2)
     judge, people = (cells(analysed(arena), "majority", name) for name in ("judge0", "people"))
     assert judge["agree"].low < judge["ceiling"].value < judge["agree"].high
     assert people["agree"].high < people["ceiling"].low
@@ -221,7 +222,7 @@ def test_a_judge_without_noise_reaches_the_ceiling_and_people_do_not():
 
 
 def test_people_who_answer_at_random_agree_by_chance_and_have_no_ceiling_above_it():
-    arena = simulated_arena(6, strengths=LEVEL, people=5, judges=1, judge_noise=1.0, histories=200, pairs=2)
+    arena = simulated_arena(6, strengths=LEVEL, people=5, judges=1, judge_noise=1.0, histories=150, pairs=2)
     people, judge = (cells(analysed(arena), "majority", name) for name in ("people", "judge0"))
     for row in (people, judge):
         assert row["agree"].low < 0.5 < row["agree"].high
@@ -229,13 +230,13 @@ def test_people_who_answer_at_random_agree_by_chance_and_have_no_ceiling_above_i
 
 
 def test_intervals_are_over_histories_and_not_over_verdicts():
-    """Ten times the raters with the very same verdicts are no more evidence."""
-    arena = simulated_arena(1, strengths=LEVEL, pair_noise=3.0, people=3, judges=1, judge_noise=2.0, histories=60)
+    """Five times more raters with the very same verdicts are no more evidence."""
+    arena = simulated_arena(1, strengths=LEVEL, pair_noise=3.0, people=3, judges=1, judge_noise=2.0, histories=30)
     more = [
         v.model_copy(update={"rater": f"{v.rater}.{copy}"})
         for v in arena.verdicts
         if v.rater_kind == "human"
-        for copy in range(10)
+        for copy in range(5)
     ]
     wide = cells(analysed(arena), "two", "people", "judge0")["agree"]
     narrow = cells(analysed(replace(arena, verdicts=[*arena.verdicts, *more])), "two", "people", "judge0")["agree"]

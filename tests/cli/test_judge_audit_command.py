@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batch_server import BatchServer
 from factory import write_conversations
 from keys import KEY
 
@@ -175,6 +176,18 @@ def test_what_shows_judged_scores_says_that_they_are_not_validated(
     }
     ended = cli(*words, *more[words[0]])
     assert "not audited" in " ".join(ended.out.split()), ended
+
+
+@pytest.mark.parametrize("task", ["pairwise", "rating"])
+def test_an_audit_by_batches_asks_nothing_twice(audit: Callable[..., Any], task: str) -> None:
+    with BatchServer() as batches:
+        words = (*LOCAL, "--base-url", batches.url, "--task", task, "--batch", "--poll-interval", "0")
+        assert audit(*words).status == 0
+        [found] = read_audit(Path(f"judge-audit/{task}/audit.json"))
+        assert found.n == 3 * N * T
+        batches.fake.asked.clear()
+        assert audit(*words).status == 0
+        assert not [one for one in batches.fake.asked if one.path.endswith(("/chat/completions", "/batches"))]
 
 
 def test_judges_can_be_added_later(audit: Callable[..., Any]) -> None:

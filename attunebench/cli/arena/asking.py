@@ -46,7 +46,7 @@ _VERDICTS = options_of(
         "retry_unanswered": "Request verdicts again that stayed incomplete after all re-prompts.",
     },
 )
-_REACHED = options_of(
+REACHED = options_of(
     ModelSettings,
     without=("provider",),
     panel="Judges",
@@ -54,10 +54,10 @@ _REACHED = options_of(
 )
 
 
-_MEANS = options_of(Means, without=("executor", "ray_address", "workers"))
+MEANS = options_of(Means, without=("executor", "ray_address", "workers"))
 
 
-@with_options(em=MODEL, values=_REPLIES, means=_MEANS)
+@with_options(em=MODEL, values=_REPLIES, means=MEANS)
 def respond(
     provider: ProviderArgument,
     model: Annotated[
@@ -91,14 +91,14 @@ def respond(
 
     with _arena_with(histories, output, dry_run) as folder:
         settings = run_settings(model_settings(provider, model, **em), {}, output=folder, **values)
-        by = _means(means, settings)
+        by = means_of(means, settings)
         if dry_run:
             _show(asking.estimate_replies(folder, settings, author=author), settings, by, "histories")
             return
         _ask(asking.ask_replies, settings, by, quiet, lambda n: counted(n, "reply", "replies"), "pairs", author=author)
 
 
-@with_options(reached=_REACHED, values=_VERDICTS, means=_MEANS)
+@with_options(reached=REACHED, values=_VERDICTS, means=MEANS)
 def judge(
     arena: Annotated[Path, typer.Argument(metavar="ARENA", help="Folder of the arena.")],
     judges: Annotated[
@@ -133,7 +133,7 @@ def judge(
     from attunebench.arena import asking
 
     settings = checked(asking.verdict_settings, folder=arena, judges=judges_of(judges, **reached), **values)
-    by, how = _means(means, settings), dict[str, Any](orders=orders, own_family=own_family)
+    by, how = means_of(means, settings), dict[str, Any](orders=orders, own_family=own_family)
     if dry_run:
         _show(asking.estimate_verdicts(arena, settings, **how), settings, by, "pairs")
         return
@@ -180,7 +180,7 @@ def _arena_with(histories: Path, output: Path | None, dry_run: bool) -> Iterator
         yield output
 
 
-def _means(values: dict[str, Any], settings: RunSettings) -> Means:
+def means_of(values: dict[str, Any], settings: RunSettings) -> Means:
     """By what means models are asked: live or by batches. Raises UsageError."""
     by = checked(Means, **values)
     by.check(settings, alone=True)
@@ -213,7 +213,7 @@ def _ask(
     again = run_again([word for word in sys.argv if word != "--cancel"])
     under_way: list[Submission] = []
     if by.batch:
-        summary, under_way = _ask_by_batches(ask, settings, by, again, quiet, **how)
+        summary, under_way = ask_by_batches(ask, settings, by, again, quiet, **how)
     else:
         refuse_beside_batches(settings)
         with shown(settings, quiet=quiet) as observer:
@@ -227,7 +227,7 @@ def _ask(
         say(f"Next: attune-bench arena {following} {shlex.quote(printable(str(settings.output)))}")
 
 
-def _ask_by_batches(
+def ask_by_batches(
     ask: Callable[..., RunSummary], settings: RunSettings, by: Means, again: str, quiet: bool, **how: Any
 ) -> tuple[RunSummary, list[Submission]]:
     """Ask by the provider's batch service: how it ended, and what continues there."""

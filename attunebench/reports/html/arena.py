@@ -6,10 +6,11 @@ Made of the same parts as the page of a study; owns what is packed behind the nu
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from attunebench.analyses.table import Cell, Drill, Table, counts, table, words
+from attunebench.analyses.table import Cell, Drill, Table, counts, number_of, table, words
 from attunebench.reports.html import chunks
 from attunebench.reports.html.cards import Shown, cards, in_columns
 from attunebench.reports.html.environment import frame, render
@@ -41,7 +42,7 @@ class _Drills:
 
     def place(self, drill: Drill | None, _about: str) -> int | None:
         """The drill's place; None without one, and where the page has no verdicts."""
-        if drill is None or not drill.where or self._arena is None:
+        if drill is None or self._arena is None:
             return None
         return self._places.setdefault(drill.where, len(self._places))
 
@@ -56,7 +57,8 @@ def render_arena(scores: ArenaScores, *, arena: Arena | None = None, budget: int
     `arena` gives what is behind the numbers; what does not fit into `budget` bytes is left out, rationales first, and
     the page says so.
     """
-    analyses, about = scores.analyses, scores.about
+    about = scores.about
+    analyses = [replace(one, tables=tuple(map(_with_drills, one.tables))) for one in scores.analyses]
     looks = looks_of(scores.groups)
     drills = _Drills(arena)
     listed = _histories(arena) if arena is not None and arena.histories else None
@@ -94,6 +96,17 @@ def render_arena(scores: ArenaScores, *, arena: Arena | None = None, budget: int
             (name, f"{value:g}" if isinstance(value, float) else value) for name, value in about.settings.items()
         ],
     )
+
+
+def _with_drills(made: Table) -> Table:
+    """Numbers that name no verdicts of their own lead to what the others of their row have in common."""
+    rows = []
+    for row in made.rows:
+        named = [cell.drill.where for cell in row if cell.drill is not None]
+        common = tuple(one for one in named[0] if all(one in where for where in named)) if named else ()
+        own = [replace(cell, drill=cell.drill or Drill(where=common)) for cell in row]
+        rows.append(tuple(cell if number_of(cell) is None else found for cell, found in zip(row, own, strict=True)))
+    return replace(made, rows=tuple(rows))
 
 
 def _groups(shown: Sequence[Shown]) -> list[tuple[str, list[Shown]]]:

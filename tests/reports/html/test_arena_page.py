@@ -10,6 +10,7 @@ import pytest
 from arena_pages import arena_scores, small_arena
 from html_study import HOSTILE, chunk
 
+from attunebench.analyses.table import Analysis, Cell, Drill, column, table
 from attunebench.arena.folder import Arena
 from attunebench.reports.html.arena import render_arena
 
@@ -88,6 +89,15 @@ def test_checks_of_attention_are_not_behind_numbers(arena: Arena) -> None:
     checked = [v.model_copy(update={"check": True}) for v in arena.verdicts[:5]]
     page = render_arena(arena_scores(arena), arena=replace(arena, verdicts=[*checked, *arena.verdicts[5:]]))
     assert len(chunk(page, "about")["verdicts"]["p"]) == len(arena.verdicts) - 5
+
+
+def test_a_number_without_verdicts_of_its_own_leads_to_those_of_its_row(arena: Arena) -> None:
+    drills = (Drill(where=(("author", "lab0"), ("rater", "people"))), Drill(where=(("author", "lab0"),)), None)
+    cells = [column(f"c{place}", [Cell(place, drill=drill)]) for place, drill in enumerate(drills)]
+    scores = replace(arena_scores(arena), analyses=[Analysis("arena-ratings", tables=(table("t", "T", *cells),))])
+    listed = chunk(render_arena(scores, arena=arena), "about")["drills"]
+    assert listed[:2] == [{"author": "lab0", "rater": "people"}, {"author": "lab0"}]
+    assert {"author": "lab0"} not in listed[2:]
 
 
 def test_without_the_arena_numbers_lead_nowhere(arena: Arena) -> None:

@@ -5,7 +5,7 @@ const IN_PAGE = new Set();
 const WHERE = ["author", "against", "kind", "history", "slice", "rater", "dimension", "pairs"];
 const NAMES = ["pair", ...WHERE];
 const STRENGTH = { 0: "much better", 1: "slightly better", 3: "slightly better", 4: "much better" };
-const RATERS = { people: "human", judges: "judge" };
+const RATERS = new Map([["people", "human"], ["judges", "judge"]]);
 const SORTS = {
   flipped: "Only verdicts of raters whose two orders name different winners.",
   unanswered: "Only verdicts without an answer.",
@@ -52,7 +52,7 @@ function sideAsked(pair, { author, against, kind, slice, history }) {
 
 function isBy(verdict, rater) {
   const [name, kind] = about.raters[about.verdicts.r[verdict]];
-  return rater === undefined || (RATERS[rater] ?? kind) === kind && (rater in RATERS || name === rater);
+  return rater === undefined || (RATERS.has(rater) ? RATERS.get(rater) === kind : name === rater);
 }
 
 // How many of the people, or of the judges where no person saw the pair, name left, neither and right.
@@ -99,7 +99,7 @@ function pairsAsked(values) {
 
 function known(values) {
   const names = { author: about.authors.map(([name_]) => name_), against: about.authors.map(([name_]) => name_), history: about.histories, slice: about.slices,
-    rater: [...Object.keys(RATERS), ...about.raters.map(([name_]) => name_)], dimension: about.dimensions, kind: about.authors.map(([, kind]) => kind), pairs: Object.keys(SORTS) };
+    rater: [...RATERS.keys(), ...about.raters.map(([name_]) => name_)], dimension: about.dimensions, kind: about.authors.map(([, kind]) => kind), pairs: Object.keys(SORTS) };
   const found = {};
   for (const key of WHERE.filter((one) => values[one] !== undefined)) {
     found[key] = names[key].find((one) => plain(one) === values[key]);
@@ -209,7 +209,7 @@ async function showPair(asked, live) {
   const kinds = [about.pairs.l[pair], about.pairs.r[pair]].map((one) => about.authors[one][1]);
   const shown = sideAsked(pair, values) === -1 ? [1, 0] : [0, 1];
   const replies = shown.map((place) => make("section", {}, make("h3", {}, name(both[place]), " ", kinds[place] === both[place] ? null : make("span", { class: "ci" }, kinds[place])),
-    texts?.[1][both[place]] === undefined ? make("p", { class: "missing" }, "This reply is not in the arena.") : prose(texts[1][both[place]])));
+    !texts || !Object.hasOwn(texts[1], both[place]) ? make("p", { class: "missing" }, "This reply is not in the arena.") : prose(texts[1][both[place]])));
   const matching = new Set(verdictsAsked(pair, values));
   const sorted = [...about.of[pair]].sort((one, other) => matching.has(other) - matching.has(one));
   const listed = make("ul", { class: "items" }, sorted.map((one) => verdictPart(one, both, reasons?.[one - about.first.get(row)], values.dimension)));
