@@ -4,7 +4,7 @@ between the same replies (spec 10.4). Pure: what judges said is read from an are
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -144,8 +144,7 @@ class Audit:
         units = int(self._clusters.max()) + 1
         self._draws = resample_weights(units, settings.resamples, settings.rng("conversations"))
         self.scores = {rater: self.score(rater) for rater in self.says}
-        self.best_rule = max((*RULES, RANDOM), key=lambda rule: self.scores[rule].agreement.value)
-        self.to_beat = self.scores[self.best_rule].agreement.value
+        self.best_rule, self.to_beat = self.bar(RANDOM)
 
     def _verdicts(self, given: VerdictTable, judge: str) -> Floats:
         """What the judge says of each choice; counts the pairs without an answer, and those with two winners."""
@@ -158,7 +157,7 @@ class Audit:
         winner = {own.pairs[pair]: one for pair, one in zip(own.pair, own.winner, strict=True)}
         return np.array([winner.get(one.pair, np.nan) for one in self.choices])
 
-    def score(self, rater: str, rows: Sequence[int] | None = None) -> Score:
+    def score(self, rater: str, rows: Sequence[int] | Labels | None = None) -> Score:
         """Over all choices, or those of these rows."""
         chosen = np.array([one.chosen for one in self.choices], dtype=np.float64)
         says, kept = self.says[rater], np.arange(len(self.choices)) if rows is None else np.array(rows, dtype=np.intp)
@@ -172,13 +171,21 @@ class Audit:
         known = says[kept][~np.isnan(says[kept])]
         return Score(agreed, kappa, len(known), float((known == 0).mean()) if len(known) else np.nan)
 
+    def bar(self, rater: str) -> tuple[str, float]:
+        """The simple rule that agrees most over the choices that the rater answered (all, if it answered none), and how
+        far."""
+        known = np.flatnonzero(~np.isnan(self.says[rater]))
+        whole = len(known) in (0, len(self.choices))
+        scores = {rule: self.scores[rule] if whole else self.score(rule, known) for rule in (*RULES, RANDOM)}
+        best = max(scores, key=lambda rule: scores[rule].agreement.value)
+        return best, scores[best].agreement.value
+
     def passed(self, rater: str) -> bool:
         """Whether the lower bound of its agreement lies above the best simple rule; not from a single conversation."""
-        return bool(self.scores[rater].agreement.low > self.to_beat)
+        return bool(self.scores[rater].agreement.low > self.bar(rater)[1])
 
-    def cell(self, score: Score, rater: str, **where: str) -> Cell:
-        one = score.agreement
-        drill = Drill(where=(("rater", rater), *where.items()))
+    def cell(self, score: Score, rater: str) -> Cell:
+        one, drill = score.agreement, Drill(where=(("rater", rater),))
         few = one.clusters < self.settings.small and score.n > 0
         return cell_of(one.value, one.low, one.high, n=score.n, small=few, drill=drill)
 
@@ -224,43 +231,43 @@ _TASKS: Mapping[AuditTask, str] = {
 
 
 def _finding(audit: Audit, judge: str) -> str:
-    score, rule = audit.scores[judge], f"{audit.best_rule} {number(audit.to_beat, 2)}"
+    score, (rule, bar) = audit.scores[judge], audit.bar(judge)
     one = score.agreement
     ends = f" [{number(one.low, 2)}, {number(one.high, 2)}]" if not np.isnan(one.low) else ""
     verdict = "passes" if audit.passed(judge) else "does not pass"
     share = f"{number(one.value, 2)}{ends} of {counted(score.n, 'choice')}"
-    return f"{judge} {verdict}: it agrees with participants in {share} (best simple rule: {rule})."
+    return f"{judge} {verdict}: it agrees with participants in {share} (best simple rule: {rule} {number(bar, 2)})."
 
 
 def _judges(audit: Audit, ceiling: float | None) -> Table:
     """Judges, the rules that they have to beat, what is published, and the most that is possible."""
     rows: list[list[Any]] = []
     for rater in (*audit.raters, *RULES, RANDOM):
-        score, passed = audit.scores[rater], ("yes" if audit.passed(rater) else "no") if rater in audit.raters else ""
-        kappa, flips = score.kappa, audit.flipped.get(rater, np.nan)
+        score, kappa, flips = audit.scores[rater], audit.scores[rater].kappa, audit.flipped.get(rater, np.nan)
         cells = [audit.cell(score, rater), cell_of(kappa.value, kappa.low, kappa.high)]
-        if rater == RANDOM:
+        if rater in audit.raters:
+            cells[0] = replace(cells[0], mark="passes" if audit.passed(rater) else "fails")
+        elif rater == RANDOM:
             cells = [Cell(0.5, n=score.n), Cell(0.0)]
-        rows.append([rater, passed, *cells, score.n, score.agreement.clusters, score.ties, flips])
+        rows.append([rater, *cells, score.n, score.agreement.clusters, score.ties, flips])
     beside = {**PUBLISHED, **({"judge without noise (ceiling)": ceiling} if ceiling is not None else {})}
-    rows += [[name, "", value, *[None] * 5] for name, value in beside.items()]
+    rows += [[name, value, *[None] * 5] for name, value in beside.items()]
     lines = {f"best rule ({audit.best_rule})": audit.to_beat, "chance": 0.5}
     lines |= {"ceiling": ceiling} if ceiling is not None else {}
     return table(
         "judges",
         "Agreement with participants",
         words("rater"),
-        words("passes", meaning="Whether the lower bound lies above the best simple rule."),
         _agreement(),
-        column("kappa", (), "Cohen κ", meaning="Agreement beyond each side's preference for one kind.", digits=2),
+        column("kappa", (), "Cohen κ", meaning="Agreement beyond chance, given each side's habits.", digits=2),
         counts("n", (), "choices"),
         counts("clusters", (), "conversations"),
         column("ties", (), "ties", "share", "Share of ties, each counted as half."),
         column("flips", (), "order flips", "share", "Share of pairs with another winner in the other order."),
         rows=rows,
         caption=f"{_how(audit)} A random reply has its expected value. A judge passes if the lower bound of its "
-        f"agreement lies above the best simple rule ({audit.best_rule}, {number(audit.to_beat)}). Published values are "
-        "over all questions of another sample.",
+        f"agreement lies above the best simple rule ({audit.best_rule}, {number(audit.to_beat)}) over the choices that "
+        "it answered. Published values are over all questions of another sample.",
         chart=Chart("intervals", "rater", ("agreement",), "Agreement with participants", "share", lines),
         apart=len(beside),
     )

@@ -257,7 +257,7 @@ def _entry(audit: Audit, judge: str, task: AuditTask, made: Mapping[str, Any]) -
     part = made.get("ratings" if task == "rating" else "verdicts")
     noted = part.get(judge) if isinstance(part, dict) else None
     how: Mapping[str, Any] = noted if isinstance(noted, dict) else {}
-    score = audit.scores[judge]
+    score, (rule, to_beat) = audit.scores[judge], audit.bar(judge)
     values = (score.agreement.value, score.agreement.low, score.agreement.high, score.kappa.value)
     agreement, low, high, kappa = (None if value != value else value for value in values)
     return JudgeAudit(
@@ -271,8 +271,8 @@ def _entry(audit: Audit, judge: str, task: AuditTask, made: Mapping[str, Any]) -
         kappa=kappa,
         n=score.n,
         conversations=score.agreement.clusters,
-        rule=audit.best_rule,
-        rule_agreement=audit.to_beat,
+        rule=rule,
+        rule_agreement=to_beat,
         passed=audit.passed(judge),
         prompt_sha256=str(how.get("prompt_set_sha256") or ""),
         prompt_set_sha256=str(how.get("benchmark_prompt_set_sha256") or ""),

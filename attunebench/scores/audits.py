@@ -61,7 +61,10 @@ class JudgeAudit(BaseModel):
 
 def read_audit(path: Path) -> tuple[JudgeAudit, ...]:
     """The judges in a file that `judge-audit` wrote. Raises DataError for any other file."""
-    content, _ = read_json(path)
+    try:
+        content, _ = read_json(path)
+    except DataError as error:
+        raise DataError(f"{error} Run `attune-bench judge-audit` again, or remove the file.") from None
     try:
         if content["schema_version"] != SCHEMA_VERSION:
             raise DataError(f"{path} was written by another version of attune-bench; run `judge-audit` again.")

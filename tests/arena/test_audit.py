@@ -84,11 +84,11 @@ def recounted(files: Iterable[Path], verdicts: Sequence[Verdict], judge: str) ->
     return {"agreement": sum(points) / len(points), "n": len(points), "kappa": cohen_kappa_score(truths, sides)} | means
 
 
-def rows_of(audit: Audit, table: str) -> dict[tuple[str, str], Any]:
-    """(first two cells) → row by column id."""
+def rows_of(audit: Audit, table: str) -> dict[tuple[str, ...], Any]:
+    """The words of a row → row by column id."""
     found = next(one for one in audit_analysis(audit, "pairwise").tables if one.id == table)
-    names = [one.id for one in found.columns]
-    return {(str(r[0].value), str(r[1].value)): dict(zip(names, r, strict=True)) for r in found.rows}
+    names, keys = [one.id for one in found.columns], sum(one.unit == "text" for one in found.columns)
+    return {tuple(str(cell.value) for cell in r[:keys]): dict(zip(names, r, strict=True)) for r in found.rows}
 
 
 def _check(folder: Path, accuracy: Mapping[str, float]) -> None:
@@ -99,7 +99,7 @@ def _check(folder: Path, accuracy: Mapping[str, float]) -> None:
     thirds, margins = rows_of(audit, "thirds"), rows_of(audit, "margins")
     for judge in accuracy:
         plain = recounted(files, arena.verdicts, judge)
-        row = rows_of(audit, "judges")[judge, "yes" if audit.passed(judge) else "no"]
+        row = rows_of(audit, "judges")[judge,]
         found = {"agreement": row["agreement"].value, "n": row["n"].value, "kappa": row["kappa"].value}
         found |= {name: thirds[f"{name} third", judge]["agreement"].value for name in ("first", "middle", "last")}
         shown = {"3 of 3": "3–0", "2 of 3": "2–1"}
@@ -124,6 +124,8 @@ def conversations(tmp_path_factory: pytest.TempPathFactory) -> list[Conversation
 def test_a_judge_that_knows_passes_and_one_that_guesses_does_not(conversations: list[Conversation]) -> None:
     audit = Audit(conversations, judged(conversations, {"knows": 0.9, "guesses": 0.5}), FEW)
     assert (audit.passed("knows"), audit.passed("guesses")) == (True, False)
+    marks = {rater: row["agreement"].mark for (rater,), row in rows_of(audit, "judges").items()}
+    assert (marks["knows"], marks["guesses"], marks[audit.best_rule]) == ("passes", "fails", "")
 
 
 def test_the_best_of_the_simple_rules_is_what_a_judge_has_to_beat(conversations: list[Conversation]) -> None:
@@ -140,6 +142,19 @@ def test_the_edited_rule_prefers_the_edited_reply_and_ties_otherwise(conversatio
         one.pair.rpartition("/")[2]: value for one, value in zip(audit.choices, audit.says["edited reply"], strict=True)
     }
     assert said == {"original-alternate": 0, "original-edited": -1, "alternate-edited": -1}
+
+
+def test_a_judge_is_held_against_rules_on_the_choices_that_it_answered(conversations: list[Conversation]) -> None:
+    arena = judged(conversations, {"all": 0.7, "part": 0.7})
+    known = {one.pair for one in arena.verdicts if one.pair.endswith("original-alternate")}
+    verdicts = [
+        one.model_copy(update={"preference": 1 if one.rater == "all" or one.pair in known else None})
+        for one in arena.verdicts
+    ]
+    audit = Audit(conversations, Arena(arena.histories, arena.replies, arena.pairs, verdicts), FEW)
+    rows = [place for place, one in enumerate(audit.choices) if one.pair in known]
+    assert audit.bar("all") == (audit.best_rule, audit.to_beat)
+    assert audit.bar("part")[1] == max(audit.score(rule, rows).agreement.value for rule in (*RULES, RANDOM))
 
 
 def test_the_interval_resamples_conversations(conversations: list[Conversation]) -> None:

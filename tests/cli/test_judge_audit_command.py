@@ -251,6 +251,13 @@ def test_refusals_are_counted_and_never_a_choice(audit: Callable[..., Any], serv
     assert found.n == len(given) - len(unanswered)
 
 
+def test_a_judge_that_refuses_everything_does_not_pass(audit: Callable[..., Any], server: FakeServer) -> None:
+    server.script = lambda asked: Answer(text="", message={"refusal": "No."}) if "chat" in asked.path else Answer()
+    audit(*LOCAL, "--base-url", server.url)
+    [found] = read_audit(Path("judge-audit/pairwise/audit.json"))
+    assert (found.agreement, found.n, found.passed) == (None, 0, False)
+
+
 def test_a_refused_key_is_one_sentence(audit: Callable[..., Any], server: FakeServer) -> None:
     server.script = lambda asked: Status(401, {"error": {"message": "no"}}) if "chat" in asked.path else Answer()
     ended = audit(*LOCAL, "--base-url", server.url)

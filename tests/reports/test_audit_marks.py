@@ -124,7 +124,7 @@ def test_scores_without_an_audit_stay_as_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[]", "{}", '{"schema_version": 2, "judges": []}', '{"schema_version": 1, "judges": [1]}']
+    "text", ["[]", "{}", "broken", '{"schema_version": 2, "judges": []}', '{"schema_version": 1, "judges": [1]}']
 )
 def test_an_audit_that_cannot_be_read_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "audit.json").write_text(text)
