@@ -144,10 +144,11 @@ def _alpha(one: Agreeing) -> Table:
     there, judges = ~np.isnan(preferences).all(axis=0), answered.judges
     groups = {PEOPLE: there & ~judges, JUDGES: there & judges, "people and judges": there}
     for who, members in groups.items():
+        where = (("rater", who),) if who in (PEOPLE, JUDGES) else ()
         of = np.flatnonzero((~np.isnan(preferences[:, members])).sum(axis=1) > 1)
-        if len(of) and (who in (PEOPLE, JUDGES) or 0 < judges[members].mean() < 1):
+        if len(of) and (where or 0 < judges[members].mean() < 1):
             for name, scale, values in scales:
-                alpha = one.cell(partial(krippendorff_alpha, level=scale), of, values[np.ix_(of, members)])
+                alpha = one.cell(partial(krippendorff_alpha, level=scale), of, values[np.ix_(of, members)], where=where)
                 rows.append([who, name, members.sum(), alpha.n, alpha])
     return table(
         "alpha",
@@ -196,13 +197,12 @@ def _people_row(one: Agreeing, part: Part) -> list[Any]:
         for name, rows in {"tied": most.winner == 0, "ambiguous": ambiguous, "unanimous": most.share >= 1}.items()
     )
     two, votes = one.two_people(part), part.voices.votes(part.rows)
-    spread, single = spread_of(two.value), {1: 1.0}
+    spread, where = spread_of(two.value), (("rater", PEOPLE), *part.where)
+    models: list[dict[str, Any]] = [{"votes": {1: 1}}, {"votes": votes}, {"votes": votes, "person": True}]
     return [
         *(part.name, len(pairs), np.median(most.raters) if len(pairs) else None, int(ambiguous.sum())),
-        *(tied, unclear, unanimous, bounds(two, float), spread if np.isfinite(spread) else None),
-        bounds(two, partial(ceiling, votes=single)),
-        bounds(two, partial(ceiling, votes=votes)),
-        bounds(two, partial(ceiling, votes=votes, person=True)),
+        *(tied, unclear, unanimous, bounds(two, float, where), spread if np.isfinite(spread) else None),
+        *(bounds(two, partial(ceiling, **model), where) for model in models),
         one.compared(part, PEOPLE)["decided"],
     ]
 
@@ -213,10 +213,11 @@ def _shows(one: Agreeing, against: Table, clear: Table) -> str:
     rows = {str(row["rater"].value): row for row in found if "agree" in row and row["agree"].value is not None}
     told = []
     if people := rows.pop(PEOPLE, None):
-        told.append(
-            f"A person agrees with the majority of the others on {with_interval(people['agree'])} of the pairs; a "
-            f"judge without noise would on {with_interval(people['ceiling'])} (n = {people['n'].value})."
-        )
+        told += [
+            f"A person agrees with the majority of the others on {with_interval(people['agree'])} of the pairs "
+            f"(n = {people['n'].value}).",
+            f"A judge without noise would agree on {with_interval(people['ceiling'])}.",
+        ]
     if named := [f"{name} {with_interval(row['agree'])}" for name, row in rows.items()]:
         told.append(f"Agreement of judges with {one.others}: {listed(named, most=4)}.")
     rows.pop(one.label(JUDGES), None)
@@ -237,6 +238,8 @@ def _warnings(one: Agreeing, pairs: int) -> Iterator[str]:
             "No pair was rated by two people: judges are compared with the one person who rated it, and neither the "
             "agreement of people nor the ceiling can be computed."
         )
+    elif single := int((voices.others.raters == 0).sum()):
+        yield f"Left out, rated by one person alone: {counted(single, 'pair')} of {len(np.unique(voices.pair))}."
     if unanswered := int(np.isnan(one.merged.preference).sum()):
         yield f"{unanswered} of {counted(len(one.merged), 'verdict')} have no answer and are left out."
     if rated := pairs - len(np.unique(one.merged.answered().pair)):

@@ -93,8 +93,8 @@ class Agreeing:
     def cell(self, coefficient: Callable[..., Agreement], pairs: Labels, *values: Floats, where: Where = ()) -> Cell:
         """A coefficient of values of these pairs, with its interval; n counts the pairs behind it."""
         found = self.found(coefficient, pairs, *values)
-        given = ~np.isnan(values[0] + values[-1]).reshape(len(pairs), -1)
-        there = np.flatnonzero(np.bincount(pairs[given.any(axis=1)]))
+        given = ~np.isnan(values[0] + values[-1])
+        there = np.flatnonzero(np.bincount(pairs[given if given.ndim == 1 else given.any(axis=1)]))
         few = len(np.unique(self.history[there])) < self.settings.small
         alike = found.clusters > 1 and np.isnan(found.low) and not np.isnan(found.value)
         return cell_of(
@@ -102,7 +102,7 @@ class Agreeing:
             n=len(there),
             small=bool(few) and len(there) > 0,
             mark=NOT_ESTIMABLE if alike else "",
-            drill=_behind(where) if where else None,
+            drill=_behind(where) if where and not np.isnan(found.value) else None,
         )
 
     def share(self, pairs: Labels, values: Floats, where: Where = ()) -> Cell:
@@ -142,7 +142,7 @@ class Agreeing:
             **self.agreed(pairs, chosen, others, where),
             **dict.fromkeys(("same", "difference"), Cell(None)),
             "ties": Cell((chosen[counted] == 0).mean().item() if counted.any() else None, drill=_behind(where)),
-            "ceiling": Cell(None) if two is None else bounds(two, partial(ceiling, votes=voices.votes(rows))),
+            "ceiling": Cell(None) if two is None else bounds(two, partial(ceiling, votes=voices.votes(rows)), where),
         }
         if name != PEOPLE and PEOPLE in voices.names:
             own, of_people = credit(chosen, others), credit(people, others)
@@ -160,6 +160,7 @@ def _behind(where: Where) -> Drill:
     return Drill(where=tuple(dict(where).items()))
 
 
-def bounds(found: Agreement, of: Callable[[float], float]) -> Cell:
+def bounds(found: Agreement, of: Callable[[float], float], where: Where) -> Cell:
     """What rises with an agreement, at its value and at the ends of its interval."""
-    return cell_of(of(found.value), of(found.low), of(found.high))
+    drill = None if np.isnan(found.value) else _behind(where)
+    return cell_of(of(found.value), of(found.low), of(found.high), drill=drill)

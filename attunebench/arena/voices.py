@@ -111,7 +111,8 @@ def _judges(merged: VerdictTable, settings: ArenaSettings) -> dict[str, Floats]:
     judges, chosen = merged.of_judges().answered(), dict[str, Floats]()
     for place in np.unique(judges.rater):
         rows = judges.rater == place
-        chosen[judges.raters[place]] = of = np.full(len(judges.pairs), np.nan)
+        name = judges.raters[place]
+        chosen[f"judge {name}" if name in (PEOPLE, JUDGES) else name] = of = np.full(len(judges.pairs), np.nan)
         of[judges.pair[rows]] = judges.winner[rows]
     if len(chosen) > 1:
         together = judges.as_one_rater(mean=settings.ensemble == "mean")

@@ -308,3 +308,21 @@ def test_the_charts_have_chance_and_the_ceiling_as_lines():
         if table.id in ("majority", "slices"):
             assert 0.5 in table.chart.lines.values()
             assert 2 == len(table.chart.lines)
+
+
+def test_a_pair_that_two_people_saw_is_enough_for_their_agreement():
+    arena = simulated_arena(1, strengths=LEVEL, people=2, judges=1, pair_noise=2.0, histories=10)
+    (first, *_) = arena.pairs
+    arena = replace(arena, verdicts=[v for v in arena.verdicts if v.rater != "rater1" or v.pair == first])
+    row = cells(analysed(arena), "majority", "people")
+    assert (1, 2) == (row["n"].value, row["comparisons"].value)
+    assert any("39 pairs" in warning for warning in analysed(arena).warnings)
+
+
+def test_a_judge_that_is_called_people_is_a_judge():
+    arena = study()
+    renamed = [v.model_copy(update={"rater": "people"}) if v.rater == "judge0" else v for v in arena.verdicts]
+    analysis = analysed(replace(arena, verdicts=renamed))
+    for name, now in (("people", "people"), ("judge0", "judge people")):
+        expected = cells(found(), "majority", name)["agree"].value
+        assert expected == cells(analysis, "majority", now)["agree"].value
