@@ -69,5 +69,10 @@ def _choices(conversations: Sequence[Conversation], arena: Arena) -> Iterator[Ve
                     a, b = CANDIDATES[one.a], CANDIDATES[one.b]
                     pair = pairs[f"{conversation.conversation_id}/{turn.number}", frozenset((a, b))]
                     winner = a if one.winner == "A" else b
-                    preference = 1 if winner == pair.left else -1
-                    yield Verdict(pair=pair.id, rater=rater, rater_kind="human", preference=preference)
+                    yield Verdict(
+                        pair=pair.id,
+                        rater=rater,
+                        rater_kind="human",
+                        order="left" if a == pair.left else "right",
+                        preference=1 if winner == pair.left else -1,
+                    )
