@@ -120,8 +120,8 @@ class Rated:
             )
         if self.regularised:
             yield (
-                f"{by}: {listed(sorted(self.regularised), most=6)} won all comparisons with some authors and lost all "
-                f"with the others, or won or lost every one. Only the ridge of {RIDGE:g} bounds these ratings (marked "
+                f"{by}: the wins and losses of {listed(sorted(self.regularised), most=6)} give no finite rating, since "
+                f"they won, or lost, all comparisons with the rest. A ridge of {RIDGE:g} bounds these ratings (marked "
                 f"“{REGULARISED}”): the order is known, the distance is not."
             )
 

@@ -137,7 +137,7 @@ def size_text(table: VerdictTable) -> str:
 def intervals_text(table: VerdictTable, settings: ArenaSettings) -> str:
     """How intervals over these verdicts were made."""
     raters = Draws(table, settings).raters
-    units = f"histories and of raters, of whom there are under {FEW_RATERS}" if raters else "histories"
+    units = f"histories and of raters, of whom there are fewer than {FEW_RATERS}" if raters else "histories"
     return f"{100 * settings.level:g} % percentile bootstrap intervals, {settings.resamples:,} resamples of {units}."
 
 
