@@ -146,7 +146,7 @@ def validation_text(
         judges = [f"{judge}: {why}" if judge else "a judge that is not named" for judge, why in failed.items()]
         lines.append(f"{mark}Not validated against participants: {'; '.join(judges)}.")
         if any("audited" in why for why in failed.values()):
-            lines[0] += f" `attune-bench judge-audit --task {task}` tests a judge."
+            lines[0] += f" Audit a judge with `attune-bench judge-audit --task {task}`."
     if passed:
         judges = [f"{judge}: {why}" for judge, why in passed.items()]
         lines.append(f"Validated against participants: {'; '.join(judges)}.")

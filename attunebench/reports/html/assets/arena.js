@@ -160,7 +160,7 @@ async function showPairs(asked) {
     sidesOf(one).slice(own).map((each) => make("td", { class: "w" }, name(each))), [one.better, one.same, one.worse, ...(none ? [one.none] : [])].map((count) => make("td", {}, count))));
   const order = values.author === undefined ? "Closest pairs first." : "Losses first.";
   fill(titleOf(values), values.pairs ? make("p", { class: "note" }, SORTS[values.pairs]) : null, filterBar(values), make("p", { class: "count", role: "status" }, countText(found)),
-    make("p", { class: "note" }, `${order} Each order of a judge is a verdict of its own.`),
+    make("p", { class: "note" }, `${order} Each order of a judge counts as a verdict.`),
     found.length ? make("div", {}, tableOf("Pairs", ["history", ...["reply", "against"].slice(own), "better", "same", "worse", ...(none ? ["unanswered"] : [])], body, 3 - own), more) : make("p", { class: "missing" }, "No verdict matches."));
 }
 
