@@ -144,7 +144,7 @@ def judges_of(named: Sequence[str] | None, base_url: str | None, api_key: str | 
     """The judges that are named as PROVIDER:MODEL. Raises UsageError."""
     found = [name.partition(":") for name in comma_list(named)]
     if not found:
-        raise UsageError("Name at least one judge with --judge, such as openrouter:vendor/model.")
+        raise UsageError("No judge is named; give at least one with --judge, such as openrouter:vendor/model.")
     for provider, _, model in found:
         if not model:
             raise UsageError(f"--judge: give provider and model, such as openrouter:vendor/model, not {provider!r}.")
