@@ -230,7 +230,7 @@ def _shares_table(
         counts("verdicts"),
         counts("histories"),
         *(column(outcome, (), label, "share", "Share of verdicts.") for outcome, label in _OUTCOMES.items()),
-        column("decided", (), "of decided", "share", "Share of the decided verdicts that people win."),
+        column("decided", (), "people win without ties", "share", "Share of the decided verdicts that people win."),
         column("elo", (), "Elo difference", "number", "People minus models.", digits=0),
         rows=rows,
         caption=caption,

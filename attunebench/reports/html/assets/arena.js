@@ -7,7 +7,7 @@ const NAMES = ["pair", ...WHERE];
 const STRENGTH = { 0: "much better", 1: "slightly better", 3: "slightly better", 4: "much better" };
 const RATERS = new Map([["people", "human"], ["judges", "judge"]]);
 const SORTS = {
-  flipped: "Only verdicts of raters whose two orders name different winners.",
+  flipped: "Only verdicts by raters whose winner changes with the order.",
   unanswered: "Only verdicts without an answer.",
   tied: "Only pairs on which no reply has the majority of the people, or of the judges where no person saw the pair.",
   ambiguous: "Only pairs on which the majority is below the threshold.",
