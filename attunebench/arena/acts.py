@@ -159,8 +159,7 @@ class _Citing:
             "Which acts do rationales cite?",
             words("act", [act.name for act in lexicon()]),
             *columns,
-            caption="n: rationales; for the overlap, rationales by people where the person or a judge with the same "
-            "preference cites the act.",
+            caption="n: rationales.",
             chart=Chart(kind, "act", tuple(there), "Acts cited in rationales", "share of rationales", lead=True),
         )
 
@@ -179,7 +178,7 @@ class _Citing:
         cells, _ = share_cells(Draws(part, self.settings).sums, part.history, both, either, self.settings, drills)
         first, second = (side.mean(axis=0) if len(rows) else np.full(one.shape[1], np.nan) for side in (one, other))
         chance = ratio(first * second, first + second - first * second)
-        meaning = "Where a person and a judge prefer the same reply and one cites the act: how often both do."
+        meaning = "Where a person and a judge prefer the same reply and one cites it: how often both do; n: by people."
         independent = "Expected overlap if both cited the act independently, at the same rates."
         return [
             column("overlap", cells, "overlap", "share", meaning),

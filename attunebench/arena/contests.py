@@ -120,7 +120,7 @@ class Rated:
             )
         if self.regularised:
             yield (
-                f"{by}: {listed(sorted(self.regularised), most=6)} always won or always lost against each other "
+                f"{by}: {listed(sorted(self.regularised), most=6)} always won or always lost against every other "
                 f"author, so no rating is finite. A ridge of {RIDGE:g} bounds these ratings (marked “{REGULARISED}”): "
                 "the order is known, the distances are not."
             )

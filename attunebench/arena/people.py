@@ -354,7 +354,7 @@ def _sentence(group: RaterGroup, duels: Duels) -> str:
     whole, *each = (row[3] for row in duels.cells(p=duels.p, corrected=_corrected(duels.p)))
     if whole.value is None:
         return f"Rated by {group.name}, every verdict on a person and a model is a tie."
-    text = f"Rated by {group.name}, people win {with_interval(whole)} of the decided verdicts (n = {whole.n})"
+    text = f"Rated by {group.name}, people's replies win {with_interval(whole)} of the decided verdicts (n = {whole.n})"
     who = {1: "people win significantly more often", -1: "models win significantly more often"}
     text += f"; {who.get(people_win(whole), 'neither side wins significantly more often')}."
     for sign, verb in ((1, "win"), (-1, "lose")):
