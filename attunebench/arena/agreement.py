@@ -85,7 +85,7 @@ def _against(one: Agreeing, id: str, title: str, parts: Sequence[Part], ids: tup
     ceilings = {name: value for name, value in most.items() if value is not None}
     lines: dict[str, float | Mapping[str, float]] = {"chance": CHANCE}
     if ceilings and "ceiling" in shown:
-        lines["judge without noise"] = ceilings if noun else next(iter(ceilings.values()))
+        lines["ceiling"] = ceilings if noun else next(iter(ceilings.values()))
     return table(
         id,
         title,
@@ -94,7 +94,7 @@ def _against(one: Agreeing, id: str, title: str, parts: Sequence[Part], ids: tup
         *(_COLUMNS[id]._replace(cells=[cells[id] for _, cells in found]) for id in shown),
         caption=f"Reference for people and judges: {one.others}, ties left out.",
         chart=Chart(
-            *("bars" if noun else "intervals", "rater", ("agree",), title, "share that agrees", lines),
+            *("bars" if noun else "intervals", "rater", ("agree",), title, "share in agreement", lines),
             roles={PEOPLE: "person", one.label(JUDGES): "all models"},
             across=noun,
             sort="agree" if id == "people" else "",
