@@ -181,7 +181,8 @@ class Standings:
         if not order:
             return "No author has a rating."
         first = rated.authors[order[0]]
-        text = f"Rated by {self.group.name}, {first} has the highest rating: {with_interval(cells[order[0]], 0)}."
+        best = "the highest rating in its group" if len(rated.groups) > 1 else "the highest rating"
+        text = f"Rated by {self.group.name}, {first} has {best}: {with_interval(cells[order[0]], 0)}."
         if len(order) > 1 and len(rated.groups) == 1:
             one, other = order[:2]
             samples, histories = rated.samples[:, [one]] - rated.samples[:, [other]], rated.histories[[one, other]]
