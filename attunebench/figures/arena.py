@@ -46,8 +46,8 @@ def draw_arena(
 ) -> tuple[list[Picture], list[Skipped]]:
     """Draw all figures of an arena, or those of these names or analyses; and say which analyses have none and why.
 
-    `authors` are those that have a colour; `sample` says for the captions what the numbers are over. Needs matplotlib:
-    UsageError without it, and for a name that there is no figure of.
+    `authors` are those that have a colour; `sample` says for the captions how intervals were made where an
+    analysis does not. Needs matplotlib: UsageError without it, and for a name that there is no figure of.
     """
     require_matplotlib()
     source, known, wanted = _Authors(authors, look or Look()), figures_of(analyses), list(only)
@@ -65,9 +65,11 @@ def draw_arena(
             except Missing as missing:
                 skipped.append(Skipped(name, str(missing)))
                 continue
-            lead = " ".join(filter(None, (f"{table.title}.".replace("?.", "?"), *sentences_of(table.caption)[:1])))
+            title = table.title if table.title.endswith("?") else f"{table.title}."
+            lead = " ".join((title, *sentences_of(table.caption)[:1]))
             entry = Entry(name, table.title, "", lead, page=_page(sheet))
-            pictures.append(picture(source, entry, sheet, table.title, analysis, sample))
+            how = next((note for note in analysis.notes if "bootstrap intervals" in note), sample)
+            pictures.append(picture(source, entry, sheet, table.title, analysis, how))
     return pictures, skipped
 
 
