@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from attunebench.analyses.table import Analysis, Cell, Column, Missing, Plot, PlotRow, Table, number_of, plot
+from attunebench.analyses.table import Analysis, Cell, Column, Missing, Plot, Table, number_of, plot
 from attunebench.errors import UsageError
 from attunebench.figures.catalogue import Picture, Skipped, picture, require_matplotlib
 from attunebench.figures.drawing import drawing
@@ -92,16 +92,16 @@ def _sheet(table: Table) -> Sheet | HeatMap:
     axis = " " if drawn.kind == "lines" else ""
     shares = drawn.kind == "bars" and {one.unit for one in drawn.columns} == {"share"}
     limits = (0.0, 1.0) if shares else None
-    panels = [one for one in drawn.panels or (replace(drawn, title=""),) if any(map(_has_value, one.rows))]
+    panels = [
+        one
+        for one in drawn.panels or (replace(drawn, title=""),)
+        if any(number_of(cell) is not None for row in one.rows for cell in row.cells)
+    ]
     if not panels:
         raise Missing("None of its values is defined.")
     return Sheet(
         [Panel(one, axis, spread=spread, upright=upright, limits=limits, **_KEYS) for one in panels], tables=[table]
     )
-
-
-def _has_value(row: PlotRow) -> bool:
-    return any(number_of(cell) is not None for cell in row.cells)
 
 
 def _heat(table: Table, drawn: Plot) -> HeatMap:
