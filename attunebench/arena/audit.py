@@ -147,13 +147,13 @@ class Audit:
         self.best_rule, self.to_beat = self.bar(RANDOM)
 
     def _verdicts(self, given: VerdictTable, judge: str) -> Floats:
-        """What the judge says of each choice; counts the pairs without an answer, and those with two winners."""
+        """What the judge says of each choice; counts the pairs without an answer, and those with two winners among
+        those that it answered in both orders."""
         each = given.where(given.rater == given.raters.index(judge))
-        own = each.merged()
-        answered = own.answered()
-        self.unanswered[judge] = len(own) - len(answered)
-        both_orders = len(each.answered()) > len(answered)
-        self.flipped[judge] = float(answered.flipped.mean()) if both_orders else np.nan
+        own, answers = each.merged(), each.answered()
+        self.unanswered[judge] = len(own) - len(own.answered())
+        twice = own.flipped[np.bincount(answers.pair, minlength=len(own.pairs))[own.pair] > 1]
+        self.flipped[judge] = float(twice.mean()) if len(twice) else np.nan
         winner = {own.pairs[pair]: one for pair, one in zip(own.pair, own.winner, strict=True)}
         return np.array([winner.get(one.pair, np.nan) for one in self.choices])
 

@@ -155,14 +155,17 @@ def validation_text(
 
 
 def arena_notices(judges: Iterable[str], made: Mapping[str, Any], folder: Path) -> tuple[str, ...]:
-    """Whether the judges of the arena in the folder agree with participants, by the audits beside it. `made`: what its
-    arena.json says. Raises DataError for an audit that cannot be read."""
+    """Whether the judges of the arena in the folder agree with participants, by the audits beside it; built-in rules,
+    which audits have as reference, apart. `made`: what its arena.json says. Raises DataError for an audit that cannot be read."""
     folder = folder.absolute()
     audits = audits_beside(folder, *([folder.parent] if folder.parent.name == FOLDER else []))
     noted, passed, failed = made.get("verdicts"), dict[str, str](), dict[str, str]()
     for judge in judges:
         how = noted.get(judge) if isinstance(noted, Mapping) else None
-        prompt = how.get("prompt_set_sha256") if isinstance(how, Mapping) else None
+        how = how if isinstance(how, Mapping) else {}
+        if how.get("provider") == "baseline":
+            continue
+        prompt = how.get("prompt_set_sha256")
         good, bad = standing_of([judge], audits, [prompt] if isinstance(prompt, str) else [], "pairwise")
         passed |= good
         failed |= bad
