@@ -13,7 +13,7 @@ from pydantic import Field
 
 from attunebench._version import __version__
 from attunebench.analyses.table import Analysis
-from attunebench.arena.asking import ask_verdicts, ask_work, estimate_verdicts
+from attunebench.arena.asking import VerdictWork
 from attunebench.arena.audit import GENERAL, Audit, audit_analysis, choices_of, pairs_of
 from attunebench.arena.ceiling import ceiling
 from attunebench.arena.folder import (
@@ -42,10 +42,8 @@ from attunebench.protocol.calls import RATINGS, Call, Record
 from attunebench.protocol.plan import plan_conversation, with_draft
 from attunebench.reports.analyses import render
 from attunebench.results.votes import vote_of
-from attunebench.runner.events import RunSummary
 from attunebench.runner.fingerprint import settled
 from attunebench.runner.order import stratified_order
-from attunebench.runner.pricing import Estimate, estimate_work
 from attunebench.runner.rejudge import rejudge_settings
 from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.scores.audits import FILE, SCHEMA_VERSION, AuditTask, JudgeAudit
@@ -98,34 +96,17 @@ def sampled(conversations: Sequence[Conversation], settings: RunSettings) -> lis
     return list(stratified_order(conversations, settings.order_seed)[: settings.limit])
 
 
-def ask_judges(
-    folder: Path,
-    conversations: Sequence[Conversation],
-    settings: RunSettings,
-    codebook: Codebook,
-    task: AuditTask,
-    **how: Any,
-) -> RunSummary:
-    """Ask the judges of `settings` what the arena in the folder lacks; `how`: observer, interruptible, and by what
-    executor. Raises as `ask_verdicts` does."""
-    if task == "pairwise":
-        return ask_verdicts(folder, _of_verdicts(settings), own_family=True, **how)
-    return ask_work(RatingWork(folder, settings, conversations, codebook), **{"observer": None, **how})
-
-
-def _of_verdicts(settings: RunSettings) -> RunSettings:
-    """Those of `verdict_settings`: a comparison has no scale. The limit is one of conversations."""
-    return settings.model_copy(update={"judge_scale": UNNAMED_SCALE, "limit": None})
-
-
-def estimate_audit(
+def audit_work(
     folder: Path, conversations: Sequence[Conversation], settings: RunSettings, codebook: Codebook, task: AuditTask
-) -> Estimate:
-    """What `ask_judges` would request, including what the journal has."""
-    if task == "pairwise":
-        return estimate_verdicts(folder, _of_verdicts(settings), own_family=True)
-    work = RatingWork(folder, settings, conversations, codebook)
-    return estimate_work(work, work.notes)
+) -> ArenaWork:
+    """What the judges of `settings` are to be asked about the turns of these conversations in the arena in the folder,
+    for `ask_work`. Raises DataError."""
+    settings = settings.model_copy(update={"limit": None})  # which was one of conversations
+    if task == "rating":
+        return RatingWork(folder, settings, conversations, codebook)
+    settings = settings.model_copy(update={"judge_scale": UNNAMED_SCALE})
+    turns = {f"{talk.conversation_id}/{turn.number}" for talk in conversations for turn in talk.turns}
+    return VerdictWork(folder, settings, own_family=True, only=turns)
 
 
 class RatingWork(ArenaWork):
@@ -136,17 +117,16 @@ class RatingWork(ArenaWork):
     def __init__(
         self, folder: Path, settings: RunSettings, conversations: Sequence[Conversation], codebook: Codebook
     ) -> None:
-        settings = settings.model_copy(update={"limit": None})
-        super().__init__(folder, settings, {judge.model: judge for judge in settings.judges})
+        turns = {
+            f"{talk.conversation_id}/{turn.number}": (talk, turn.number)
+            for talk in conversations
+            for turn in talk.turns
+        }
+        super().__init__(folder, settings, {judge.model: judge for judge in settings.judges}, turns.keys())
         scale = "judging/quality" if settings.scale == "quality" else "judge"
         self.templates = (scale, "judge_system", "reask", "transcript", "turn")
         self._codebook = codebook
-        self._turns = {
-            name: (talk, turn.number)
-            for talk in conversations
-            for turn in talk.turns
-            if (name := f"{talk.conversation_id}/{turn.number}") in self.histories
-        }
+        self._turns = {name: turn for name, turn in turns.items() if name in self.histories}
         self._authors: dict[str, list[str]] = {}
         for history, author in self.arena.replies:
             self._authors.setdefault(history, []).append(author)

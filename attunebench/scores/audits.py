@@ -155,8 +155,8 @@ def validation_text(
 
 
 def arena_notices(judges: Iterable[str], made: Mapping[str, Any], folder: Path) -> tuple[str, ...]:
-    """Whether the judges of the arena in the folder agree with participants, by the audits beside it; built-in rules,
-    which audits have as reference, apart. `made`: what its arena.json says. Raises DataError for an audit that cannot be read."""
+    """Whether the judges of the arena in the folder agree with participants, by the audits beside it; nothing of
+    built-in ones. `made`: what its arena.json says. Raises DataError for an audit that cannot be read."""
     folder = folder.absolute()
     audits = audits_beside(folder, *([folder.parent] if folder.parent.name == FOLDER else []))
     noted, passed, failed = made.get("verdicts"), dict[str, str](), dict[str, str]()
