@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from pydantic import Field
@@ -33,12 +34,13 @@ from attunebench.arena.replies import candidates_of
 from attunebench.arena.sampling import ArenaSettings
 from attunebench.arena.work import ArenaWork, Key, Planned
 from attunebench.codebook import Codebook
+from attunebench.coerce import block
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import DataError
 from attunebench.files import atomic_write
 from attunebench.judging import UNNAMED_SCALE
 from attunebench.prompts import prompt_set_sha256
-from attunebench.protocol.calls import RATINGS, Call, Record
+from attunebench.protocol.calls import Call, Record
 from attunebench.protocol.plan import plan_conversation, with_draft
 from attunebench.reports.analyses import render
 from attunebench.results.votes import vote_of
@@ -173,23 +175,18 @@ def rated_verdicts(arena: Arena, ratings: Sequence[Rating]) -> Iterator[Verdict]
     rated = {(one.history, one.author, one.rater): one for one in ratings}
     for pair in arena.pairs.values():
         for rater in dict.fromkeys(one.rater for one in ratings):
-            two = [rated.get((pair.history, author, rater)) for author in (pair.left, pair.right)]
-            if two[0] is None or two[1] is None:
+            two = [one for author in (pair.left, pair.right) if (one := rated.get((pair.history, author, rater)))]
+            if len(two) < 2:
                 continue
-            means = [_mean(one.ratings) for one in two if one is not None]
-            said: dict[str, Any] = {"ratings": means}
-            if means[0] is not None and means[1] is not None:
-                difference = means[0] - means[1]
-                sign = (difference > 0) - (difference < 0)
-                said |= {"preference": sign * (2 if abs(difference) >= _FAR else 1)}
+            means = [fmean(given) if (given := [*one.ratings.values()]) else None for one in two]
+            said: dict[str, Any] = {"ratings": means, "preference": None}
+            if means[0] is None or means[1] is None:
+                said["outcome"] = next(one.outcome for one in two if not one.ratings)
+            elif difference := means[0] - means[1]:
+                said["preference"] = (1 if difference > 0 else -1) * (2 if abs(difference) >= _FAR else 1)
             else:
-                said |= {"preference": None, "outcome": next(one.outcome for one in two if one and not one.ratings)}
+                said["preference"] = 0
             yield Verdict(pair=pair.id, rater=rater, rater_kind="judge", **said)
-
-
-def _mean(ratings: Mapping[str, float]) -> float | None:
-    given = [ratings[name] for name in RATINGS if name in ratings]
-    return sum(given) / len(given) if given else None
 
 
 def make_audit(
@@ -234,15 +231,13 @@ def make_audit(
 
 def _entry(audit: Audit, judge: str, task: AuditTask, made: Mapping[str, Any]) -> JudgeAudit:
     """What audit.json says of a judge: how far it agrees, and by which prompt."""
-    part = made.get("ratings" if task == "rating" else "verdicts")
-    noted = part.get(judge) if isinstance(part, dict) else None
-    how: Mapping[str, Any] = noted if isinstance(noted, dict) else {}
+    how = block(block(made.get("ratings" if task == "rating" else "verdicts")).get(judge))
     score, (rule, to_beat) = audit.scores[judge], audit.bar(judge)
     values = (score.agreement.value, score.agreement.low, score.agreement.high, score.kappa.value)
     agreement, low, high, kappa = (None if value != value else value for value in values)
     return JudgeAudit(
         judge=judge,
-        provider=str(how.get("provider") or ""),
+        provider=how.get("provider", ""),
         task=task,
         scale=how.get("judge_scale"),
         agreement=agreement,
@@ -254,7 +249,7 @@ def _entry(audit: Audit, judge: str, task: AuditTask, made: Mapping[str, Any]) -
         rule=rule,
         rule_agreement=to_beat,
         passed=audit.passed(judge),
-        prompt_sha256=str(how.get("prompt_set_sha256") or ""),
-        prompt_set_sha256=str(how.get("benchmark_prompt_set_sha256") or ""),
-        attunebench_version=str(how.get("attunebench_version") or __version__),
+        prompt_sha256=how.get("prompt_set_sha256", ""),
+        prompt_set_sha256=how.get("benchmark_prompt_set_sha256", ""),
+        attunebench_version=how.get("attunebench_version", __version__),
     )

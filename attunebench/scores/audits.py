@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from attunebench.coerce import block
 from attunebench.errors import DataError
 from attunebench.jsonfile import read_json
 from attunebench.judging import JUDGE_SCALES, JudgeScale, judge_label
@@ -159,10 +160,9 @@ def arena_notices(judges: Iterable[str], made: Mapping[str, Any], folder: Path) 
     built-in ones. `made`: what its arena.json says. Raises DataError for an audit that cannot be read."""
     folder = folder.absolute()
     audits = audits_beside(folder, *([folder.parent] if folder.parent.name == FOLDER else []))
-    noted, passed, failed = made.get("verdicts"), dict[str, str](), dict[str, str]()
+    passed, failed = dict[str, str](), dict[str, str]()
     for judge in judges:
-        how = noted.get(judge) if isinstance(noted, Mapping) else None
-        how = how if isinstance(how, Mapping) else {}
+        how = block(block(made.get("verdicts")).get(judge))
         if how.get("provider") == "baseline":
             continue
         prompt = how.get("prompt_set_sha256")
