@@ -71,7 +71,7 @@ def choices_of(conversations: Sequence[Conversation]) -> list[Choice]:
         size = len(conversation.turns)
         for position, turn in enumerate(conversation.turns):
             third = _THIRDS[3 * position // size] if size >= 3 else ""
-            for pair, winners in _winners(conversation.conversation_id, turn).items():
+            for pair, winners in _winners(conversation, turn).items():
                 for question, chosen in winners.items():
                     same = sum(winner == chosen for winner in winners.values()) - 1
                     margin = _MARGINS[min(3 - same, 2) if len(winners) == 4 else 3] if question == GENERAL else ""
@@ -87,16 +87,15 @@ def pairs_of(conversation: Conversation, turn: Turn) -> dict[str, Pair]:
     return {id: Pair(id=id, history=history, left=left, right=right) for id, (left, right) in ids.items()}
 
 
-def _winners(conversation_id: str, turn: Turn) -> dict[str, dict[str, int]]:
+def _winners(conversation: Conversation, turn: Turn) -> dict[str, dict[str, int]]:
     """Pair → question → +1 for left, −1 for right."""
-    order, said = list(CANDIDATES), dict[tuple[str, str], set[int]]()
+    pairs = {(pair.left, pair.right): id for id, pair in pairs_of(conversation, turn).items()}
+    said, winners = dict[tuple[str, str], set[int]](), dict[str, dict[str, int]]()
     for one in turn.comparisons:
-        if one.winner is not None and all((turn.variants[variant] or "").strip() for variant in (one.a, one.b)):
-            left, right = sorted((one.a, one.b), key=order.index)
-            pair = f"{conversation_id}/{turn.number}/{CANDIDATES[left]}-{CANDIDATES[right]}"
-            winner = one.a if one.winner == "A" else one.b
-            said.setdefault((pair, one.question_id), set()).add(1 if winner == left else -1)
-    winners: dict[str, dict[str, int]] = {}
+        a, b = CANDIDATES[one.a], CANDIDATES[one.b]
+        for sides, left in (((a, b), "A"), ((b, a), "B")):
+            if one.winner is not None and sides in pairs:
+                said.setdefault((pairs[sides], one.question_id), set()).add(1 if one.winner == left else -1)
     for (pair, question), chosen in said.items():
         if len(chosen) == 1:
             winners.setdefault(pair, {})[question] = chosen.pop()
