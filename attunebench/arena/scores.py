@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from attunebench.analyses.table import Analysis
 from attunebench.arena.folder import Arena
+from attunebench.arena.objects import errors_at
 from attunebench.arena.sampling import ArenaSettings
 from attunebench.arena.table import table_of
 from attunebench.errors import DataError
@@ -102,9 +103,6 @@ def read_arena_scores(path: Path) -> ArenaScores:
     document, _ = read_json(path)
     if not isinstance(document, Mapping) or not isinstance(document.get("arena"), Mapping):
         raise DataError(f"{path} contains no scores of an arena; `attune-bench arena score` writes them.")
-    try:
+    with errors_at(f"{path}, arena"):
         about = About.model_validate(document["arena"])
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise DataError(f"{path}: arena.{'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
     return ArenaScores(read_analyses(document, str(path)), about)

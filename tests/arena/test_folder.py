@@ -140,6 +140,25 @@ def test_a_rater_is_a_person_or_a_judge(folder: Path, small: Arena) -> None:
     assert 1 == len(read.problems)
 
 
+@pytest.mark.parametrize("name", ["people", "judges"])
+def test_a_judge_with_the_name_of_a_group_does_not_count(folder: Path, small: Arena, name: str) -> None:
+    added(folder / "verdicts/more.jsonl", small.verdicts[:4], rater=name, rater_kind="judge")
+
+    read = read_arena(folder)
+
+    assert len(small.verdicts) == len(read.verdicts)
+    assert 1 == len(read.problems)
+
+
+def test_an_author_with_the_name_of_all_people_does_not_count(folder: Path, small: Arena) -> None:
+    added(folder / "replies/more.jsonl", [*small.replies.values()][:1], author="all people")
+
+    read = read_arena(folder)
+
+    assert small.replies == read.replies
+    assert 1 == len(read.problems)
+
+
 def test_an_author_has_one_kind(folder: Path, small: Arena) -> None:
     reply = next(iter(small.replies.values()))
     added(folder / "replies/other.jsonl", [reply], kind="human")
@@ -188,6 +207,7 @@ def test_a_pair_with_two_meanings_does_not_count(folder: Path, small: Arena) -> 
         b'{"pair": "p", "rater": "r", "rater_kind": "human", "preference": 0.5}',
         b'{"pair": "p", "rater": "r", "rater_kind": "human", "preference": NaN}',
         b'{"pair": "p", "rater": "r", "rater_kind": "human", "preference": true}',
+        b'{"pair": "p", "rater": "r", "rater_kind": "human", "preference": 1, "preference": -1}',
         b'{"pair": "p", "rater": "r", "rater_kind": "robot", "preference": 1}',
         b'{"pair": "p", "rater": "", "rater_kind": "human", "preference": 1}',
         b'{"pair": "\\ud800", "rater": "r", "rater_kind": "human", "preference": 1}',
@@ -268,15 +288,20 @@ def test_a_step_is_noted_once(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_no_step_is_lost_where_several_processes_note_one(folder: Path) -> None:
+def test_nothing_is_lost_where_several_processes_add_to_an_arena(folder: Path, small: Arena) -> None:
     code = (
-        "import sys; from pathlib import Path; from attunebench.arena.folder import note_step\n"
-        "for n in range(20): note_step(Path(sys.argv[1]), {'who': sys.argv[2], 'n': n})"
+        "import sys; from pathlib import Path; from attunebench.arena.folder import add_histories, note_step\n"
+        "from attunebench.arena.objects import History\n"
+        "folder, who, turns = Path(sys.argv[1]), sys.argv[2], [{'role': 'seeker', 'text': 'Hi.'}]\n"
+        "for n in range(20):\n"
+        "    note_step(folder, {'who': who, 'n': n})\n"
+        "    add_histories(folder, [History(id=f'{who}/{n}', turns=turns)])"
     )
     started = [subprocess.Popen([sys.executable, "-c", code, str(folder), str(who)]) for who in range(3)]
 
     assert [0, 0, 0] == [each.wait() for each in started]
-    assert 60 == len(read_arena(folder).made["steps"])
+    read = read_arena(folder)
+    assert (60, 60) == (len(read.made["steps"]), len(read.histories) - len(small.histories))
 
 
 def test_a_damaged_note_is_not_overwritten(folder: Path) -> None:

@@ -53,7 +53,7 @@ def pairs(
     show_arena(read_arena(arena))
     typer.echo(f"New pairs  {added:,}")
     if not added:
-        say("Nothing was added: all pairs of this design are there. A larger --per-history adds pairs.")
+        say("Nothing was added: the pairs of this design are there. Another --design or --per-history may add some.")
     if len(chosen.groups) > 1:
         apart = listed((printable(" and ".join(group), 100) for group in chosen.groups), most=4)
         say(

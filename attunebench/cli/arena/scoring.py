@@ -62,11 +62,16 @@ def score(
     from attunebench.arena.scores import ArenaScores, about_of
     from attunebench.scores.audits import arena_notices
 
-    if output.suffix == ".jsonl":
+    if output.suffix == ".jsonl" or output.resolve() == (arena / "arena.json").resolve():
         raise UsageError(f"{output} would replace a file of an arena; name another file with -o.")
     read = read_arena(arena)
-    if not read.verdicts:
-        raise DataError(f"{arena} contains no verdicts; `attune-bench arena judge` or people give them.")
+    if all(one.check for one in read.verdicts):
+        why = (
+            f" that count: {read.problems[-1]}"
+            if read.problems
+            else "; `attune-bench arena judge` or people give them."
+        )
+        raise DataError(f"{arena} contains no verdicts{why}")
     settings = ArenaSettings(ties, anchor, ensemble, ambiguous, seed, resamples)
     judges = dict.fromkeys(one.rater for one in read.verdicts if one.rater_kind == "judge")
     notices = arena_notices(judges, read.made, arena)
@@ -76,7 +81,7 @@ def score(
     with working("scoring"):
         lead, *rest = score_arena(read, settings)
         scores = ArenaScores([replace(lead, warnings=(*notices, *lead.warnings)), *rest], about)
-    emit(scores.json(), output, protect=[arena / "arena.json"])
+    emit(scores.json(), output)
     for problem in first(read.problems):
         warn(problem)
     if as_json:
