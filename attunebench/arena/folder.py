@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from attunebench.arena.objects import History, Line, Pair, Reply, Verdict, as_line, errors_at, objects_in
-from attunebench.errors import DataError
+from attunebench.errors import DataError, UsageError
 from attunebench.files import atomic_write
 from attunebench.jsonfile import dump_json, read_json
 from attunebench.text import counted, printable
@@ -155,9 +155,17 @@ def read_arena(folder: Path) -> Arena:
     return Arena(histories, replies, pairs, verdicts, _made(folder / "arena.json"), tuple(reading.problems))
 
 
+def refuse_foreign(folder: Path) -> None:
+    """Raises UsageError where something other than an arena is there."""
+    if folder.is_file() or (not (folder / "histories.jsonl").is_file() and any(folder.glob("[!.]*"))):
+        raise UsageError(f"{folder} is neither empty nor an arena, so nothing was written; name another folder.")
+
+
 def add_histories(folder: Path, histories: Iterable[History]) -> int:
     """Add histories to an arena, which is made where there is none, and count those that are new. Of a history that is
-    there the slice and tags are replaced. Raises DataError where its messages differ: replies answer those."""
+    there the slice and tags are replaced. Raises DataError where its messages differ: replies answer those, and
+    UsageError where the folder is of something else."""
+    refuse_foreign(folder)
     path = folder / "histories.jsonl"
     with _held(folder):
         known = {one.id: one for one in read_lines(path, History)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from arenas import simulated_arena
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attunebench.arena.demo import make_demo_arena
 from attunebench.arena.folder import (
     Arena,
     add_histories,
@@ -31,7 +32,7 @@ from attunebench.arena.histories import read_material, read_slices
 from attunebench.arena.objects import History, Line, Message, Pair, Reply, Verdict
 from attunebench.arena.replies import read_replies
 from attunebench.arena.table import table_of
-from attunebench.errors import DataError
+from attunebench.errors import DataError, UsageError
 
 
 def written(folder: Path, arena: Arena) -> Path:
@@ -404,3 +405,12 @@ def test_a_history_is_read_whatever_json_says_it(tmp_path: Path) -> None:
 
     assert "Hi\u2028there" == history.turns[0].text
     assert {"mine": [1, {"a": None}]} == history.model_extra
+
+
+@pytest.mark.parametrize("write", [make_demo_arena, partial(add_histories, histories=[])])
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, write: Callable[[Path], object]) -> None:
+    (tmp_path / "mine.txt").touch()
+
+    with pytest.raises(UsageError):
+        write(tmp_path)
+    assert ["mine.txt"] == [path.name for path in tmp_path.iterdir()]

@@ -68,7 +68,7 @@ def new(
     labelled after the last reply), unmet (that reply did otherwise than preferred on at least a third of the
     questions), fit (the participant found that the model did not fit).
     """
-    from attunebench.arena.folder import add_histories, add_replies, note_step, read_arena, read_lines
+    from attunebench.arena.folder import add_histories, add_replies, note_step, read_arena, read_lines, refuse_foreign
     from attunebench.arena.histories import drawn, read_slices, sliced
     from attunebench.arena.objects import History
     from attunebench.arena.replies import drafts_of
@@ -76,8 +76,7 @@ def new(
     there = arena / "histories.jsonl"
     if not (conversations or histories or replies or results or slices):
         raise UsageError("Name what the arena is made of: --conversations, --histories, --replies or --results.")
-    if arena.is_file() or (arena.is_dir() and not there.is_file() and any(arena.glob("[!.]*"))):
-        raise UsageError(f"{arena} is neither empty nor an arena, so nothing was written; name another folder.")
+    refuse_foreign(arena)
     rule = _rule(adversarial, adversarial_needs)
     made, given = _from_conversations(conversations, rule, skip_invalid, candidates) if conversations else ([], {})
     _from_files(histories or (), replies or (), human_replies, made, given)
