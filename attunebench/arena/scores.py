@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from attunebench import coerce
 from attunebench.analyses.table import Analysis
 from attunebench.arena.folder import Arena
 from attunebench.arena.objects import errors_at
@@ -62,9 +63,9 @@ class ArenaScores:
     @property
     def intervals(self) -> str:
         """How intervals were made, for notes."""
-        settings = self.about.settings
-        over = f"{settings['resamples']:,} resamples of histories" if "resamples" in settings else "histories resampled"
-        return f"{100 * settings.get('level', 0.95):g} % percentile bootstrap intervals, {over}"
+        level, resamples = (coerce.amount(self.about.settings.get(name)) for name in ("level", "resamples"))
+        over = "histories resampled" if resamples is None else f"{resamples:,.0f} resamples of histories"
+        return f"{100 * (0.95 if level is None else level):g} % percentile bootstrap intervals, {over}"
 
     def json(self) -> str:
         """As it stands in the file."""
