@@ -194,8 +194,9 @@ def add_replies(folder: Path, name: str, replies: Iterable[Reply]) -> int:
                     f"{one.author!r} has another reply to history {one.history!r} already, which may have been "
                     "compared; name the author differently, or make a new arena."
                 )
-        there = read_lines(path, Reply)  # also those that do not count
-        if added := [one for key, one in new.items() if key not in known and one not in there]:
+        there = read_lines(path, Reply)
+        old_texts = {(one.history, one.author, one.text) for one in there}  # also of those that do not count
+        if added := [one for key, one in new.items() if key not in known and (*key, one.text) not in old_texts]:
             write_lines(path, [*there, *added])
     return len(added)
 
