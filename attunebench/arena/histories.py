@@ -21,8 +21,8 @@ from attunebench.errors import DataError
 Criterion = Literal["tags", "unmet", "fit"]
 CRITERIA: Mapping[Criterion, str] = {
     "tags": "more negative than positive feelings were labelled after the last reply",
-    "unmet": "the last reply did otherwise than preferred on at least a third of the questions",
-    "fit": "the participant found that the model did not fit",
+    "unmet": "the last reply differed from what was preferred on at least a third of the questions",
+    "fit": "the participant found the model a poor fit",
 }
 _ROLES: Mapping[str, Role] = {
     **dict.fromkeys(("seeker", "user", "usr", "client", "help-seeker", "patient", "speaker"), "seeker"),
@@ -113,7 +113,7 @@ def read_material(path: Path) -> Material:
                 if following.strip():
                     followed_by[history.id] = following
     if not histories:
-        raise DataError(f"{path}: there is no history in it.")
+        raise DataError(f"{path} contains no history.")
     return Material(tuple(histories), followed_by)
 
 

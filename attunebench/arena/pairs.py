@@ -83,10 +83,8 @@ Made = tuple[Possible, tuple[str, ...]]
 def _drawn(arena: Arena, possible: Possible, settings: DesignSettings) -> Made:
     """Of `heart` all pairs of a person and a model, and random ones up to a number a history; of `full` these alone, or
     every pair."""
-    heart, people = (
-        settings.design == "heart",
-        {author for (_, author), one in arena.replies.items() if one.kind == "human"},
-    )
+    heart = settings.design == "heart"
+    people = {author for (_, author), one in arena.replies.items() if one.kind == "human"}
     if heart and not people:
         raise UsageError(
             "--design heart compares every model with people, and no reply in this arena is by a person. Add replies "
@@ -100,9 +98,9 @@ def _drawn(arena: Arena, possible: Possible, settings: DesignSettings) -> Made:
         others = _shuffled(history, (two for two in pairs if two not in mixed), settings.seed)
         chosen[history] = [*mixed, *others[: max(0, _quota(history, mean, settings.seed) - len(mixed))]]
     how = (
-        f"HEART design: all pairs of a person and a model, and random ones up to {mean:g} a history on average"
+        f"HEART design: all pairs of a person and a model, and random pairs up to a mean of {mean:g} per history"
         if heart
-        else f"Full design: {mean:g} random pairs a history at most"
+        else f"Full design: at most {mean:g} random pairs per history"
     )
     return chosen, (f"{how}, seed {settings.seed}.",)
 
@@ -133,12 +131,12 @@ def _adaptive(arena: Arena, possible: Possible, there: Mapping[str, set[Authors]
     basis = (
         f"These pairs depend on the ratings so far ({len(arena.verdicts):,} verdicts); `full` and `heart` do not."
         if ratings
-        else "There are no verdicts yet, so neighbours are random; later calls choose them by the ratings so far."
+        else "There are no verdicts yet, so neighbours are random; later runs choose them by the ratings so far."
     )
     named = [name for name, kind in (("people", "human"), ("the original", "original")) if kind in kinds.values()]
     against = f"{' and '.join(named)} and " if named else ""
-    most = f"{limit:g} pairs a history at most, seed {settings.seed}"
-    about = f"Adaptive design: every author against {against}its {settings.neighbours} nearest in rating, {most}."
+    most = f"at most {limit:g} pairs per history, seed {settings.seed}"
+    about = f"Adaptive design: every author against {against}its {settings.neighbours} nearest in rating; {most}."
     return chosen, (about, basis)
 
 

@@ -44,7 +44,7 @@ from attunebench.statistics.bootstrap import Floats, ratio
 
 _ELO = "Bradley–Terry, 400/ln 10 · θ: 400 points are odds of 10 to 1."
 _TIES = {
-    "half": "A tie counts as half a win to both",
+    "half": "A tie counts as half a win for each",
     "dropped": "Ties are left out",
     "davidson": "Ties are fitted by Davidson's model",
 }
@@ -70,12 +70,12 @@ def ratings(_arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> A
     anchor = first.rated.anchor
     return Analysis(
         shows=first.shows(),
-        cannot="A rating says how often an author's reply is preferred to the replies that it met. It assumes one "
-        "order of the authors in all histories, and does not say whether a reply helped the seeker.",
+        cannot="A rating reflects how often an author's replies are preferred to those they were compared with. It "
+        "assumes one ranking of the authors in all histories and does not show whether a reply helped the seeker.",
         tables=tuple(one for one in tables if one.rows),
         warnings=tuple(text for group in groups for text in rated[group.key].warnings(f"Rated by {group.name}")),
         notes=(
-            f"{_TIES[settings.ties]}. {anchor + ', the anchor,' if anchor else 'The mean of all authors'} is 1000.",
+            f"{_TIES[settings.ties]}. {f'The anchor, {anchor},' if anchor else 'The mean of all authors'} is 1000.",
             intervals_text(groups[0].table, settings),
         ),
     )
@@ -135,7 +135,7 @@ class Standings:
             title,
             words("author", rated.authors),
             words("kind", group.table.kinds, meaning="Who wrote the replies."),
-            counts("n", rated.n, "comparisons", "Verdicts on pairs with this author."),
+            counts("n", rated.n, "verdicts", "Verdicts on pairs with this author."),
             counts("histories", rated.histories),
             _rating_column("rating", rated.cells(drills_of(rated.authors, ("rater", group.key)))),
             order=best_first(rated.value),
@@ -163,15 +163,15 @@ class Standings:
             rows = [everybody[at] for at in best_first(one.value) if one.authors[at] not in self.rated.authors]
         return table(
             "persons",
-            f"Ratings of single persons by {self.group.name}",
+            f"Ratings of individual people by {self.group.name}",
             words("author"),
-            counts("n", (), "comparisons"),
+            counts("n", (), "verdicts"),
             counts("histories"),
             _rating_column("rating", ()),
             rows=rows,
-            caption="On the scale of the ratings above. The rating of the best person is biased upwards, since that "
-            "person was chosen by it.",
-            chart=Chart("intervals", "author", ("rating",), "Ratings of single persons", "Elo points"),
+            caption="On the same scale as the ratings above. The rating of the best person is biased upwards by "
+            "selection.",
+            chart=Chart("intervals", "author", ("rating",), "Ratings of individual people", "Elo points"),
         )
 
     def shows(self) -> str:
@@ -181,17 +181,18 @@ class Standings:
         if not order:
             return "No author has a rating."
         first = rated.authors[order[0]]
-        text = f"Rated by {self.group.name}, {first} is highest: {with_interval(cells[order[0]], 0)}."
+        best = "the highest rating in its group" if len(rated.groups) > 1 else "the highest rating"
+        text = f"Rated by {self.group.name}, {first} has {best}: {with_interval(cells[order[0]], 0)}."
         if len(order) > 1 and len(rated.groups) == 1:
             one, other = order[:2]
             samples, histories = rated.samples[:, [one]] - rated.samples[:, [other]], rated.histories[[one, other]]
             low, high = interval_of(samples, histories.min(keepdims=True), rated.settings)
             ahead = cell_of(rated.value[one] - rated.value[other], low[0], high[0])
             sure = ahead.low is not None and ahead.low > 0
-            text += f" The difference to {rated.authors[other]}, {with_interval(ahead, 0)} points, "
+            text += f" The difference from {rated.authors[other]}, {with_interval(ahead, 0)} points, "
             text += "is significant." if sure else "is not significant."
         for name, value in self.band().items():
-            text += f" {'People' if name == 'people' else name.capitalize()}: {number(value, 0)}."
+            text += f" {'Replies of people' if name == 'people' else name.capitalize()}: {number(value, 0)}."
         return text
 
 
@@ -221,7 +222,7 @@ def _by_rater(groups: Sequence[RaterGroup], rated: Mapping[str, Rated]) -> Table
         words("author", first.authors),
         *(_rating_column(id, of, group.name) for id, of, group in zip(ids, cells, groups, strict=True)),
         order=best_first(first.value) if len(groups) > 1 else (),
-        caption="Each column is a fit of its own; n counts verdicts.",
+        caption="Each column is a separate fit; n counts verdicts.",
         chart=Chart("heatmap", "author", ids, "Ratings by rater", "Elo points", {"1000": 1000.0}),
     )
 
@@ -230,7 +231,7 @@ def _by_slice(groups: Sequence[RaterGroup], settings: ArenaSettings) -> Table:
     """The ratings in each slice, by people and by all judges; no row where there is one slice."""
     names = slices_of(groups)
     parts = {("slice", name): [group.table.of_slice(name) for group in groups] for name in names}
-    note = " Distances between authors can be compared between slices, single ratings cannot."
+    note = " Compare differences between authors across slices, not single ratings."
     return _by_part("slice", groups, parts if len(names) > 1 else {}, settings, note)
 
 
@@ -271,7 +272,7 @@ def _by_part(
         words("author"),
         *(_rating_column(id, (), name.replace("_", " ")) for id, (_, name) in zip(ids, parts, strict=True)),
         rows=rows,
-        caption=f"Each {what} is a fit of its own; n counts verdicts.{note}",
+        caption=f"Each {what} is a separate fit; n counts verdicts.{note}",
         chart=chart,
     )
 
@@ -347,12 +348,12 @@ def _raters(groups: Sequence[RaterGroup], rated: Mapping[str, Rated], settings: 
         "Raters",
         words("rater"),
         counts("verdicts"),
-        counts("unanswered", (), "", "Refused, unreadable or incomplete; they enter no other number."),
+        counts("unanswered", (), "", "Refused, unreadable or incomplete; left out of all other numbers."),
         counts("pairs"),
         counts("histories"),
-        counts("both_orders", (), "both orders", "Pairs that a rater has seen in both orders; of all judges, by each."),
+        counts("both_orders", (), "both orders", "Pairs that a rater saw in both orders, summed over raters."),
         counts("flipped", (), "", "Of these, pairs whose winner changes with the order; they count as ties."),
-        column("slot", (), "first slot", "number", "Elo points that the reply shown first gains.", digits=0),
+        column("slot", (), "first slot", "number", "Elo points gained by the reply shown first.", digits=0),
         rows=rows,
-        caption="The first slot is fitted to single verdicts, before the two orders are merged.",
+        caption="The first-slot effect is fitted to single verdicts, before the two orders are merged.",
     )
