@@ -177,8 +177,8 @@ class Duels:
         return paired_tests(win, loss, rng=self.settings.rng("people"), resamples=1, joint=False).p
 
     def drills(self, *where: tuple[str, str]) -> list[Drill | None]:
-        against = [(), *((("against", name),) for name in self.names[1:])]
-        return [Drill(where=(("kind", "human"), *one, *where)) for one in against]
+        against = [("without", "human edited"), *(("against", name) for name in self.names[1:])]
+        return [Drill(where=(("kind", "human"), one, *where)) for one in against]
 
     def cells(
         self, *where: tuple[str, str], p: Floats | None = None, corrected: Floats | None = None
