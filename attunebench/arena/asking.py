@@ -84,6 +84,8 @@ class ReplyWork(ArenaWork):
         if settings.judges:
             raise UsageError("Replies are requested without judges; `attune-bench arena judge` compares them later.")
         self._author = author or settings.em.model
+        if len(self._author) > 500:
+            raise UsageError("The name of an author has at most 500 characters; shorten --author.")
         super().__init__(folder, settings, {self._author: settings.em})
         self._unanswered: dict[str, str] = {}
         elsewhere = [name for name, author in self.arena.replies if author == self._author]
