@@ -136,7 +136,7 @@ class _Citing:
         cited, part = self.cited[rows], self.told.where(rows)
         drills = [Drill(where=(("rater", rater),))] * cited.shape[1]
         sums = Draws(part, self.settings).sums
-        return share_cells(sums, part.history, cited, np.ones_like(cited), self.settings, drills)
+        return share_cells(sums, part.unit, cited, np.ones_like(cited), self.settings, drills)
 
     def _cited(self) -> Table:
         sides = {PEOPLE: np.flatnonzero(~self.judged), JUDGES: np.flatnonzero(self.judged)}
@@ -176,7 +176,7 @@ class _Citing:
         both, part = one * other, self.told.where(rows)
         drills = [Drill(where=(("rater", PEOPLE),))] * one.shape[1]
         either = one + other - both
-        cells, _ = share_cells(Draws(part, self.settings).sums, part.history, both, either, self.settings, drills)
+        cells, _ = share_cells(Draws(part, self.settings).sums, part.unit, both, either, self.settings, drills)
         first, second = (side.mean(axis=0) if len(rows) else np.full(one.shape[1], np.nan) for side in (one, other))
         chance = ratio(first * second, first + second - first * second)
         meaning = "Of a person and a judge who prefer the same reply, one of whom cites the act: how often both do."
@@ -215,6 +215,7 @@ class _Doing:
         self.settings, self.draws = settings, settings.resampling(verdicts).weights.astype(np.float64)
         self.kind = np.array([one.kind for one in replies], dtype=np.str_)
         self.history = np.array([place[one.history] for one in replies], dtype=np.intp)
+        self.unit = verdicts.units[self.history]
         self.slice = np.array(verdicts.slices, dtype=np.str_)[self.history]
         self.done = acts_in([one.text for one in replies], "done")
         self.kinds = [kind for kind in _KINDS if (self.kind == kind).any()]
@@ -255,10 +256,10 @@ class _Doing:
         return [[name, act.name, *cells] for act, *cells in zip(lexicon(), *columns, strict=True)]
 
     def _shares(self, rows: NDArray[np.bool_], *where: tuple[str, str]) -> tuple[list[Cell], Floats]:
-        history, done = self.history[rows], self.done[rows]
+        unit, done = self.unit[rows], self.done[rows]
         return share_cells(
-            lambda values: self.draws @ sum_by_cluster(values, history, self.draws.shape[1]),
-            history, done, np.ones_like(done), self.settings, [Drill(where=where)] * done.shape[1],
+            lambda values: self.draws @ sum_by_cluster(values, unit, self.draws.shape[1]),
+            unit, done, np.ones_like(done), self.settings, [Drill(where=where)] * done.shape[1],
         )  # fmt: skip
 
 

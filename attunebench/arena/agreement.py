@@ -72,7 +72,7 @@ def agreement(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Ana
         warnings=tuple(_warnings(one, len(arena.pairs))),
         notes=(
             f"{100 * settings.level:g} % percentile bootstrap intervals for these raters, {settings.resamples:,} "
-            "resamples of histories. n: pairs.",
+            f"resamples of {table.unit_names[1]}. n: pairs.",
         ),
     )
 

@@ -15,7 +15,7 @@ from attunebench.statistics.bootstrap import Floats, Labels, percentile_interval
 
 def share_cells(
     sums: Callable[[Floats], Floats],
-    history: Labels,
+    unit: Labels,
     above: Floats,
     below: Floats,
     settings: ArenaSettings,
@@ -23,13 +23,13 @@ def share_cells(
 ) -> tuple[list[Cell], Floats]:
     """Σ above / Σ below of each column of rows, and its resamples: (resamples, columns). n counts rows.
 
-    `sums` are those of `Draws`, `history` says of which history each row is. A share that is 0 or 1 in all histories
-    has Wilson's interval, each history counting once; one that is over a single history has none.
+    `sums` are those of `Draws`, `unit` says of which unit each row is. A share that is 0 or 1 in all units has
+    Wilson's interval, each unit counting once; one that is over a single unit has none.
     """
     size, value = above.shape[1], ratio_of_sums(above, below)
     drawn = sums(np.hstack([above, below]))
     samples = ratio(drawn[:, :size], drawn[:, size:])
-    units = (sum_by_cluster(below, history) > 0).sum(axis=0)
+    units = (sum_by_cluster(below, unit) > 0).sum(axis=0)
     low, high = share_interval_of(value, samples, units, settings)
     n = (below > 0).sum(axis=0)
     return cells_of(value, low, high, n, units < settings.small, drills, units=units), samples
@@ -54,7 +54,7 @@ def difference_cells(
 
 
 def excludes(cell: Cell, value: float = 0.0) -> bool:
-    """Whether the interval of a cell lies to one side of the value, over enough histories."""
+    """Whether the interval of a cell lies to one side of the value, over enough units."""
     return not cell.small and cell.low is not None and cell.high is not None and not cell.low <= value <= cell.high
 
 

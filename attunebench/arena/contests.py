@@ -59,11 +59,11 @@ class Contests:
         slot = sums[:, cut : 2 * cut].reshape(square) if self.slots else None
         return sums[:, :cut].reshape(square), slot, sums[:, -1] if self.davidson else None
 
-    def histories(self) -> Labels:
-        """In how many histories each two authors were compared, and on the diagonal each author with any other."""
+    def units(self) -> Labels:
+        """In how many units each two authors were compared, and on the diagonal each author with any other."""
         left, right, units = self.table.left, self.table.right, max(1, len(self.table.histories))
         one, other = (np.concatenate(sides) for sides in ((left, right, left, right), (right, left, left, right)))
-        places = np.unique((one * self.size + other) * units + np.tile(self.table.history, 4)) // units
+        places = np.unique((one * self.size + other) * units + np.tile(self.table.unit, 4)) // units
         return np.bincount(places, minlength=self.size**2).reshape(self.size, self.size)
 
 
@@ -79,7 +79,7 @@ class Rated:
     value: Floats
     samples: Floats
     n: Labels
-    histories: Labels
+    units: Labels
     slot: tuple[float, Floats]
     groups: tuple[tuple[str, ...], ...]
     regularised: frozenset[str]
@@ -88,18 +88,18 @@ class Rated:
 
     def cells(self, drills: Sequence[Drill | None] | None = None) -> list[Cell]:
         """A cell for each author's rating."""
-        low, high = interval_of(self.samples, self.histories, self.settings)
+        low, high = interval_of(self.samples, self.units, self.settings)
         marks = [self._mark(name) for name in self.authors]
-        few = self.histories < self.settings.small
-        # The anchor has no doubt, and not because all histories agree.
-        units = np.where(np.array(self.authors) == self.anchor, 0, self.histories)
+        few = self.units < self.settings.small
+        # The anchor has no doubt, and not because all units agree.
+        units = np.where(np.array(self.authors) == self.anchor, 0, self.units)
         return cells_of(self.value, low, high, self.n, few, drills, marks, units=units)
 
     def slot_cell(self, *where: tuple[str, str]) -> Cell:
         """The Elo points that standing first is worth."""
-        histories = self.histories.max(keepdims=True, initial=0)
-        low, high = interval_of(self.slot[1][:, None], histories, self.settings)
-        few = bool(histories[0] < self.settings.small)
+        units = self.units.max(keepdims=True, initial=0)
+        low, high = interval_of(self.slot[1][:, None], units, self.settings)
+        few = bool(units[0] < self.settings.small)
         if np.isnan(self.slot[0]):
             return Cell(None)
         return cell_of(self.slot[0], low[0], high[0], n=int(self.n.sum() // 2), small=few, drill=Drill(where=where))
@@ -159,7 +159,7 @@ def rate(verdicts: VerdictTable, settings: ArenaSettings, *, level_with: Rated |
         values,
         samples,
         whole.n.astype(np.intp),
-        contests.histories().diagonal(),
+        contests.units().diagonal(),
         (float(_points(whole.gamma)), _points(fits[:, -1])),
         groups,
         frozenset(_separated(verdicts.authors, wins[0], groups)),

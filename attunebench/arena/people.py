@@ -52,6 +52,7 @@ _MODELS = ("model", "original", "alternate")
 _OUTCOMES = {"win": "people win", "tie": "tie", "loss": "models win"}
 _EVEN = {"even": 0.5}
 _ALPHA = 0.05
+_HOLM = {name: f", corrected (Holm) over the {name}s of a rater" for name in ("model", "dimension")}
 
 
 def people(_arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> Analysis:
@@ -147,10 +148,10 @@ class Duels:
         return np.concatenate(drawn).reshape(-1, len(self.names), 3)
 
     @cached_property
-    def by_history(self) -> Floats:
-        """The same of each history: (histories, names, 3)."""
+    def by_unit(self) -> Floats:
+        """The same of each unit: (units, names, 3)."""
         columns, values, width = self._columns
-        places, size = self.table.history[:, None] * width + columns, len(self.table.histories)
+        places, size = self.table.unit[:, None] * width + columns, len(self.table.histories)
         return (
             np.bincount(places.ravel(), values.ravel(), minlength=width * size).reshape(size, -1, 3).astype(np.float64)
         )
@@ -158,22 +159,22 @@ class Duels:
     @cached_property
     def whole(self) -> Floats:
         """The same of all: (names, 3)."""
-        return np.asarray(self.by_history.sum(axis=0))
+        return np.asarray(self.by_unit.sum(axis=0))
 
     @cached_property
     def n(self) -> NDArray[np.int64]:
         return np.asarray(self.whole.sum(axis=1), dtype=np.int64)
 
     @cached_property
-    def histories(self) -> Labels:
-        """In how many histories there are verdicts."""
-        return np.asarray((self.by_history.sum(axis=2) > 0).sum(axis=0), dtype=np.intp)
+    def units(self) -> Labels:
+        """In how many units there are verdicts."""
+        return np.asarray((self.by_unit.sum(axis=2) > 0).sum(axis=0), dtype=np.intp)
 
     @cached_property
     def p(self) -> Floats:
-        """That people win as often as they lose: whole histories change sides."""
-        there = self.by_history.sum(axis=2) > 0
-        win, loss = (np.where(there, self.by_history[:, :, at], np.nan) for at in (0, 2))
+        """That people win as often as they lose: whole units change sides."""
+        there = self.by_unit.sum(axis=2) > 0
+        win, loss = (np.where(there, self.by_unit[:, :, at], np.nan) for at in (0, 2))
         return paired_tests(win, loss, rng=self.settings.rng("people"), resamples=1, joint=False).p
 
     def drills(self, *where: tuple[str, str]) -> list[Drill | None]:
@@ -184,21 +185,21 @@ class Duels:
         self, *where: tuple[str, str], p: Floats | None = None, corrected: Floats | None = None
     ) -> list[list[Cell]]:
         """Of each name: shares of wins, ties and losses, the share of decided pairs with its p, the Elo difference."""
-        drills, few = self.drills(*where), self.histories < self.settings.small
+        drills, few = self.drills(*where), self.units < self.settings.small
         whole, drawn = self.whole, self.samples
 
         def shown(share: Floats, samples: Floats, n: NDArray[np.int64], *ps: Floats | None) -> list[Cell]:
-            low, high = share_interval_of(share, samples, self.histories, self.settings)
+            low, high = share_interval_of(share, samples, self.units, self.settings)
             one, other = ps or (None, None)
-            return cells_of(share, low, high, n, few, drills, p=one, p_corrected=other, units=self.histories)
+            return cells_of(share, low, high, n, few, drills, p=one, p_corrected=other, units=self.units)
 
         shares, drawn_shares = (ratio(of, of.sum(axis=-1, keepdims=True)) for of in (whole, drawn))
         columns = [shown(shares[:, at], drawn_shares[..., at], self.n) for at in range(3)]
         without_ties = self.n - whole[:, 1].astype(np.int64)
         columns.append(shown(decided(whole), decided(drawn), without_ties, p, corrected))
         points, drawn_points = (elo_difference(of, self.settings.ties) for of in (whole, drawn))
-        ends = interval_of(drawn_points, self.histories, self.settings)
-        columns.append(cells_of(points, *ends, self.n, few, drills, units=self.histories))
+        ends = interval_of(drawn_points, self.units, self.settings)
+        columns.append(cells_of(points, *ends, self.n, few, drills, units=self.units))
         return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -219,21 +220,28 @@ def _is_sure(cell: Cell, null: float) -> bool:
 
 
 def _shares_table(
-    id: str, title: str, keys: Sequence[str], rows: Iterable[Sequence[Any]], caption: str, *, lead: bool = False
+    id: str,
+    title: str,
+    keys: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    units: str,
+    caption: str = "",
+    *,
+    lead: bool = False,
 ) -> Table:
-    """A table whose rows are text for each of the `keys`, numbers of verdicts and histories, and `Duels.cells`."""
+    """A table whose rows are text for each of the `keys`, numbers of verdicts and units, and `Duels.cells`."""
     across = keys[0] if len(keys) > 1 else ""
     return table(
         id,
         title,
         *map(words, keys),
         counts("verdicts"),
-        counts("histories"),
+        counts("histories", (), units),
         *(column(outcome, (), label, "share", "Share of verdicts.") for outcome, label in _OUTCOMES.items()),
         column("decided", (), "of decided", "share", "Share of the decided pairs that people win."),
         column("elo", (), "Elo difference", "number", "People minus models.", digits=0),
         rows=rows,
-        caption=caption,
+        caption=f"{caption}p by flipping whole {units}{_HOLM.get(keys[-1], '')}.",
         chart=Chart(
             "intervals",
             keys[-1],
@@ -250,12 +258,12 @@ def _shares_table(
 
 def _overall(groups: Rated) -> Table:
     rows = [
-        (group.name, duels.n[0], duels.histories[0], *duels.cells(("rater", group.key), p=duels.p)[0])
+        (group.name, duels.n[0], duels.units[0], *duels.cells(("rater", group.key), p=duels.p)[0])
         for group, duels in groups
     ]
     (first, duels), *_ = groups
-    caption = f"{size_text(duels.where(duels.own).table)} by {first.name}; p by flipping whole histories."
-    return _shares_table("overall", "People against all models", ("rater",), rows, caption, lead=True)
+    caption, units = f"{size_text(duels.where(duels.own).table)} by {first.name}; ", duels.table.unit_names[1]
+    return _shares_table("overall", "People against all models", ("rater",), rows, units, caption, lead=True)
 
 
 def _models(groups: Rated) -> Table:
@@ -263,9 +271,9 @@ def _models(groups: Rated) -> Table:
     for group, duels in groups:
         cells = duels.cells(("rater", group.key), p=duels.p, corrected=_corrected(duels.p))
         order = [at for at in best_first(decided(duels.whole)) if at]
-        rows += [(group.name, duels.names[at], duels.n[at], duels.histories[at], *cells[at]) for at in order]
-    caption = "p by flipping whole histories, corrected (Holm) over the models of a rater."
-    return _shares_table("models", "People against each model", ("rater", "model"), rows, caption)
+        rows += [(group.name, duels.names[at], duels.n[at], duels.units[at], *cells[at]) for at in order]
+    units = groups[0][1].table.unit_names[1]
+    return _shares_table("models", "People against each model", ("rater", "model"), rows, units)
 
 
 def _dimensions(groups: Rated) -> Table:
@@ -277,9 +285,9 @@ def _dimensions(groups: Rated) -> Table:
         for (name, part), p in zip(known, corrected, strict=True):
             where, tested = (("rater", group.key), ("dimension", name)), np.full(len(part.names), p)
             cells = part.cells(*where, p=part.p, corrected=tested)[0]
-            rows.append((group.name, name.replace("_", " "), part.n[0], part.histories[0], *cells))
-    caption = "p by flipping whole histories, corrected (Holm) over the dimensions of a rater."
-    return _shares_table("dimensions", "People against models by dimension", ("rater", "dimension"), rows, caption)
+            rows.append((group.name, name.replace("_", " "), part.n[0], part.units[0], *cells))
+    units = groups[0][1].table.unit_names[1]
+    return _shares_table("dimensions", "People against models by dimension", ("rater", "dimension"), rows, units)
 
 
 def _corrected(p: Floats) -> Floats:
@@ -309,8 +317,8 @@ def _slices(groups: Rated) -> Table:
         column(ADVERSARIAL, (), "", "share", share),
         column("difference", (), "", "share", "Adversarial minus regular."),
         rows=rows,
-        caption="p of the difference by permuting histories between the slices, corrected (Holm) over the models of a "
-        "rater; n counts decided verdicts.",
+        caption=f"p of the difference by permuting {groups[0][1].table.unit_names[1]} between the slices"
+        f"{_HOLM['model']}; n counts decided verdicts.",
         chart=Chart(
             "lines",
             "model",
@@ -333,16 +341,16 @@ def _difference(duels: Duels, regular: Duels, adversarial: Duels, by: tuple[str,
     tests = group_difference(
         np.where(counts_in, rows.outcome[:, None] > 0, np.nan),
         rows.slices == ADVERSARIAL,
-        clusters=rows.table.history,
+        clusters=rows.table.unit,
         rng=settings.rng("slices"),
         resamples=1,
     )
-    histories = np.minimum(regular.histories, adversarial.histories)
+    units = np.minimum(regular.units, adversarial.units)
     return cells_of(
         decided(adversarial.whole) - decided(regular.whole),
-        *interval_of(decided(adversarial.samples) - decided(regular.samples), histories, settings),
+        *interval_of(decided(adversarial.samples) - decided(regular.samples), units, settings),
         tests.n_in + tests.n_out,
-        histories < settings.small,
+        units < settings.small,
         duels.drills(by),
         p=tests.p,
         p_corrected=_corrected(tests.p),

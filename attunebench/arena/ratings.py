@@ -117,12 +117,12 @@ class Standings:
         return {"people": float(self.rated.value[human[0]]), **self._best_person()}
 
     def _best_person(self) -> dict[str, float]:
-        """One with too few histories only where all have too few."""
+        """One with too few units only where all have too few."""
         one = self.persons
         if one is None:
             return {}
         own = [at for at, name in enumerate(one.authors) if name not in self.rated.authors and one.n[at]]
-        enough = [at for at in own if one.histories[at] >= one.settings.small] or own
+        enough = [at for at in own if one.units[at] >= one.settings.small] or own
         best = max(enough, key=lambda at: one.value[at])
         return {f"best person ({one.authors[best]})": float(one.value[best])}
 
@@ -136,7 +136,7 @@ class Standings:
             words("author", rated.authors),
             words("kind", group.table.kinds, meaning="Who wrote the replies."),
             counts("n", rated.n, "comparisons", "Verdicts on pairs with this author."),
-            counts("histories", rated.histories),
+            counts("histories", rated.units, group.table.unit_names[1]),
             _rating_column("rating", rated.cells(drills_of(rated.authors, ("rater", group.key)))),
             order=best_first(rated.value),
             caption=f"{size_text(group.table)}.",
@@ -159,14 +159,14 @@ class Standings:
         one, rows = self.persons, []
         if one is not None:
             cells = one.cells(drills_of(one.authors, ("rater", self.group.key)))
-            everybody = list(zip(one.authors, one.n, one.histories, cells, strict=True))
+            everybody = list(zip(one.authors, one.n, one.units, cells, strict=True))
             rows = [everybody[at] for at in best_first(one.value) if one.authors[at] not in self.rated.authors]
         return table(
             "persons",
             f"Ratings of single persons by {self.group.name}",
             words("author"),
             counts("n", (), "comparisons"),
-            counts("histories"),
+            counts("histories", (), self.group.table.unit_names[1]),
             _rating_column("rating", ()),
             rows=rows,
             caption="On the scale of the ratings above. The rating of the best person is biased upwards, since that "
@@ -184,8 +184,8 @@ class Standings:
         text = f"Rated by {self.group.name}, {first} is highest: {with_interval(cells[order[0]], 0)}."
         if len(order) > 1 and len(rated.groups) == 1:
             one, other = order[:2]
-            samples, histories = rated.samples[:, [one]] - rated.samples[:, [other]], rated.histories[[one, other]]
-            low, high = interval_of(samples, histories.min(keepdims=True), rated.settings)
+            samples, units = rated.samples[:, [one]] - rated.samples[:, [other]], rated.units[[one, other]]
+            low, high = interval_of(samples, units.min(keepdims=True), rated.settings)
             ahead = cell_of(rated.value[one] - rated.value[other], low[0], high[0])
             sure = ahead.low is not None and ahead.low > 0
             text += f" The difference to {rated.authors[other]}, {with_interval(ahead, 0)} points, "
@@ -285,7 +285,7 @@ def _win_matrix(group: RaterGroup, lead: Rated, settings: ArenaSettings) -> Tabl
         return ratio(wins, wins + wins.swapaxes(1, 2)).reshape(len(wins), -1)
 
     wins = contests.whole()[0]
-    histories = contests.histories().ravel()
+    units = contests.units().ravel()
     samples = np.concatenate([shares(drawn) for drawn, *_ in contests.drawn()])
     # All people together have no name, so that the other author is the one that is named.
     named = [
@@ -298,11 +298,11 @@ def _win_matrix(group: RaterGroup, lead: Rated, settings: ArenaSettings) -> Tabl
     drills = [Drill(where=(*names, ("rater", group.key))) for names in named]
     cells = cells_of(
         shares(wins)[0],
-        *share_interval_of(shares(wins)[0], samples, histories, settings),
+        *share_interval_of(shares(wins)[0], samples, units, settings),
         (wins + wins.swapaxes(1, 2))[0].ravel().astype(np.int64),
-        histories < settings.small,
+        units < settings.small,
         drills,
-        units=histories,
+        units=units,
     )
     cells = [replace(cell, drill=None) if cell.value is None else cell for cell in cells]
     order = best_first(lead.value)
@@ -336,7 +336,7 @@ def _raters(groups: Sequence[RaterGroup], rated: Mapping[str, Rated], settings: 
                 Cell(len(read), drill=drill),
                 Cell(len(read) - len(answered), drill=Drill(where=(*drill.where, ("pairs", "unanswered")))),
                 len(np.unique(answered.pair)),
-                len(np.unique(answered.history)),
+                len(np.unique(answered.unit)),
                 both,
                 Cell(int(merged.flipped.sum()), drill=Drill(where=(*drill.where, ("pairs", "flipped")))),
                 fit.slot_cell(*drill.where),
@@ -349,7 +349,7 @@ def _raters(groups: Sequence[RaterGroup], rated: Mapping[str, Rated], settings: 
         counts("verdicts"),
         counts("unanswered", (), "", "Refused, unreadable or incomplete; they enter no other number."),
         counts("pairs"),
-        counts("histories"),
+        counts("histories", (), groups[0].table.unit_names[1]),
         counts("both_orders", (), "both orders", "Pairs that a rater has seen in both orders; of all judges, by each."),
         counts("flipped", (), "", "Of these, pairs whose winner changes with the order; they count as ties."),
         column("slot", (), "first slot", "number", "Elo points that the reply shown first gains.", digits=0),

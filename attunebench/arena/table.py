@@ -27,9 +27,13 @@ class VerdictTable:
     orders are merged; `dimensions` (rows, 5) is +1 for left, −1 for right, 0 for the same, NaN without an answer.
     `flipped`: merged of two orders in which different replies won. `kinds` has a kind for each author, `judges` says
     which raters are judges, `slices` has the slice of each history.
+
+    `units` has a number for each history, from 0: histories that are turns of one conversation have the same. They are
+    no independent evidence, so what is resampled, permuted and counted are units.
     """
 
     histories: tuple[str, ...]
+    units: Labels
     slices: tuple[str, ...]
     authors: tuple[str, ...]
     kinds: tuple[ReplyKind, ...]
@@ -48,6 +52,17 @@ class VerdictTable:
 
     def __len__(self) -> int:
         return len(self.pair)
+
+    @property
+    def unit(self) -> Labels:
+        """Of each verdict."""
+        return self.units[self.history]
+
+    @property
+    def unit_names(self) -> tuple[str, str]:
+        """What one unit is called, and several."""
+        turns = len(np.unique(self.units)) < len(self.histories)
+        return ("conversation", "conversations") if turns else ("history", "histories")
 
     def where(self, rows: NDArray[np.bool_] | Labels) -> VerdictTable:
         """The verdicts of these rows; all names stay, so that places mean the same."""
@@ -165,6 +180,8 @@ def table_of(arena: Arena) -> VerdictTable:
             kinds.setdefault(author, "model")
     raters = {one.rater: one.rater_kind == "judge" for one in verdicts}
     place = {name: at for at, name in enumerate(histories)}
+    conversations = [(one.conversation, "" if one.conversation else one.id) for one in arena.histories.values()]
+    unit_at = {name: at for at, name in enumerate(dict.fromkeys(conversations))}
     author_at = {name: at for at, name in enumerate(kinds)}
     pair_at = {name: at for at, name in enumerate(pairs)}
     rater_at = {name: at for at, name in enumerate(raters)}
@@ -173,6 +190,7 @@ def table_of(arena: Arena) -> VerdictTable:
     preferences = [np.nan if one.preference is None else float(one.preference) for one in verdicts]
     return VerdictTable(
         histories=histories,
+        units=np.array([unit_at[name] for name in conversations], dtype=np.intp),
         slices=tuple(one.slice for one in arena.histories.values()),
         authors=tuple(kinds),
         kinds=tuple(kinds.values()),

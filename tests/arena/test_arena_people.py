@@ -149,3 +149,17 @@ def test_little_gives_right_or_absent_numbers(change, ties):
         cell for table in tables_of(arena, replace(SETTINGS, ties=ties)).values() for row in table.rows for cell in row
     ]
     assert all(np.isfinite(cell.value) for cell in cells if isinstance(cell.value, float))
+
+
+def test_turns_of_one_conversation_are_flipped_and_permuted_together():
+    arena = simulated_arena(7, strengths={"ann": 1.5, "lab": 0}, kinds=KINDS, histories=24, pairs=1, adversarial=0.5)
+    histories = {
+        name: one.model_copy(update={"conversation": str(at % 6)})
+        for at, (name, one) in enumerate(arena.histories.items())
+    }
+    overall, apart = (tables_of(one)["overall"].rows[0] for one in (replace(arena, histories=histories), arena))
+    assert (overall[2].value, apart[2].value) == (6, 24)
+    # Of six conversations no p can be lower than 2 in 2⁶.
+    assert overall[6].p >= 2 / 64 > apart[6].p
+    together, single = (tables_of(one)["slices"].rows[0][4].p for one in (replace(arena, histories=histories), arena))
+    assert together != single

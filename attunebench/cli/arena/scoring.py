@@ -47,7 +47,7 @@ def score(
         ),
     ] = 2 / 3,
     resamples: Annotated[
-        int, flag("Bootstrap resamples of histories per interval.", panel=_STATISTICS, min=100)
+        int, flag("Bootstrap resamples of conversations (histories) per interval.", panel=_STATISTICS, min=100)
     ] = 2000,
     seed: Annotated[int, flag("Random seed.", panel=_STATISTICS, min=0)] = 0,
     as_json: JsonOption = False,
