@@ -33,8 +33,8 @@ from attunebench.analyses.verdicts import listed, with_interval
 from attunebench.arena.cells import difference_cells, excludes, share_cells
 from attunebench.arena.folder import Arena
 from attunebench.arena.objects import ADVERSARIAL, REGULAR, ReplyKind
-from attunebench.arena.sampling import JUDGES, ArenaSettings, Draws, intervals_text
-from attunebench.arena.table import PEOPLE, VerdictTable
+from attunebench.arena.sampling import ArenaSettings, Draws, intervals_text
+from attunebench.arena.table import JUDGES, PEOPLE, VerdictTable
 from attunebench.statistics.bootstrap import Floats, Labels, ratio, sum_by_cluster
 from attunebench.text import levelled
 

@@ -17,8 +17,8 @@ from attunebench.analyses.verdicts import counted, listed, sentences, with_inter
 from attunebench.arena.ceiling import ceiling, spread_of
 from attunebench.arena.coefficients import Agreeing, Part, bounds
 from attunebench.arena.folder import Arena
-from attunebench.arena.sampling import JUDGES, ArenaSettings
-from attunebench.arena.table import PEOPLE, VerdictTable
+from attunebench.arena.sampling import ArenaSettings
+from attunebench.arena.table import JUDGES, PEOPLE, VerdictTable
 from attunebench.statistics.agreement import Scale, krippendorff_alpha
 from attunebench.statistics.bootstrap import Floats, Labels
 

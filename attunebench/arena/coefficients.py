@@ -15,8 +15,8 @@ import numpy as np
 from attunebench.analyses.table import NOT_ESTIMABLE, Cell, Drill, cell_of
 from attunebench.arena.ceiling import ceiling
 from attunebench.arena.objects import DIMENSIONS
-from attunebench.arena.sampling import JUDGES, ArenaSettings
-from attunebench.arena.table import PEOPLE, VerdictTable
+from attunebench.arena.sampling import ArenaSettings
+from attunebench.arena.table import JUDGES, PEOPLE, VerdictTable
 from attunebench.arena.voices import Mask, Voices, credit, decided
 from attunebench.statistics.agreement import Agreement, cohen_kappa, gwet_ac1, mean_difference, percent_agreement
 from attunebench.statistics.bootstrap import Floats, Labels

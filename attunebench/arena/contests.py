@@ -16,7 +16,7 @@ from attunebench.analyses.table import Cell, Drill, cell_of
 from attunebench.analyses.verdicts import listed
 from attunebench.arena.sampling import ArenaSettings, Draws, interval_of
 from attunebench.arena.table import VerdictTable
-from attunebench.statistics.bootstrap import Floats, Labels
+from attunebench.statistics.bootstrap import Floats, Labels, mean_as_ratio, ratio_of_sums
 from attunebench.statistics.ratings import RIDGE, bradley_terry, elo, refit
 
 REGULARISED = "regularised"
@@ -147,8 +147,9 @@ def rate(verdicts: VerdictTable, settings: ArenaSettings, *, level_with: Rated |
     if level_with is not None:
         both = [name for name in verdicts.authors if name in level_with.authors]
         here, there = ([names.index(name) for name in both] for names in (verdicts.authors, level_with.authors))
-        values = values + np.nanmean(level_with.value[there] - values[here])
-        samples = samples + np.nanmean(level_with.samples[:, there] - samples[:, here], axis=1, keepdims=True)
+        values = values + ratio_of_sums(*mean_as_ratio(level_with.value[there, None] - values[here, None]))
+        ahead = (level_with.samples[:, there] - samples[:, here]).T
+        samples = samples + ratio_of_sums(*mean_as_ratio(ahead))[:, None]
     elif anchor is not None and not np.isnan(values[anchor]):
         linked = whole.group == whole.group[anchor]
         values[linked] += 1000 - values[anchor]

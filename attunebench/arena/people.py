@@ -85,11 +85,11 @@ _TIES = {"half": "ties as half wins", "dropped": "without ties", "davidson": "wi
 
 
 def elo_difference(outcomes: Floats, ties: Ties) -> Floats:
-    """Elo points that a side with these wins, ties and losses (…, 3) is ahead; NaN where it won or lost everything."""
+    """Elo points that a side with these wins, ties and losses (…, 3) is ahead; NaN where nothing was decided."""
     win, tie, loss = np.moveaxis(outcomes, -1, 0)
     part = tie / 2 if ties == "half" else np.zeros_like(tie)
-    odds = ratio(win + part, loss + part)
-    return 400 * np.log10(np.where(odds > 0, odds, np.nan))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(400 * np.log10((win + part) / (loss + part)))
 
 
 def decided(outcomes: Floats) -> Floats:
@@ -188,17 +188,23 @@ class Duels:
         drills, few = self.drills(*where), self.units < self.settings.small
         whole, drawn = self.whole, self.samples
 
-        def shown(share: Floats, samples: Floats, n: NDArray[np.int64], *ps: Floats | None) -> list[Cell]:
-            low, high = share_interval_of(share, samples, self.units, self.settings)
+        def shown(share: Floats, samples: Floats, outcomes: Floats, *ps: Floats | None) -> list[Cell]:
+            units, n = (outcomes > 0).sum(axis=0), outcomes.sum(axis=0).astype(np.int64)
+            low, high = share_interval_of(share, samples, units, self.settings)
             one, other = ps or (None, None)
-            return cells_of(share, low, high, n, few, drills, p=one, p_corrected=other, units=self.units)
+            few = units < self.settings.small
+            return cells_of(share, low, high, n, few, drills, p=one, p_corrected=other, units=units)
 
+        met = self.by_unit.sum(axis=2)
         shares, drawn_shares = (ratio(of, of.sum(axis=-1, keepdims=True)) for of in (whole, drawn))
-        columns = [shown(shares[:, at], drawn_shares[..., at], self.n) for at in range(3)]
-        without_ties = self.n - whole[:, 1].astype(np.int64)
-        columns.append(shown(decided(whole), decided(drawn), without_ties, p, corrected))
+        columns = [shown(shares[:, at], drawn_shares[..., at], met) for at in range(3)]
+        columns.append(shown(decided(whole), decided(drawn), met - self.by_unit[:, :, 1], p, corrected))
         points, drawn_points = (elo_difference(of, self.settings.ties) for of in (whole, drawn))
-        ends = interval_of(drawn_points, self.units, self.settings)
+        with np.errstate(invalid="ignore"):
+            ends = np.stack(interval_of(drawn_points, self.units, self.settings))
+        # Where an end would be infinite there is no interval.
+        ends[:, ~np.isfinite(ends).all(axis=0)] = np.nan
+        points[~np.isfinite(points)] = np.nan
         columns.append(cells_of(points, *ends, self.n, few, drills, units=self.units))
         return [list(row) for row in zip(*columns, strict=True)]
 

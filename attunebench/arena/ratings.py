@@ -53,7 +53,7 @@ _TIES = {
 def ratings(_arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> Analysis:
     """Ratings overall, by rater, by slice and by dimension, who beats whom, and what standing first is worth."""
     settings = with_anchor(verdicts, settings)
-    groups = rater_groups(verdicts.with_people_as_one(), settings)
+    groups = rater_groups(verdicts.with_people_as_one(), settings) or rater_groups(verdicts, settings)
     if not groups:
         raise Missing("No verdict in this arena has an answer.")
     rated = {group.key: rate(group.table, settings) for group in groups}
@@ -98,7 +98,8 @@ def _persons(
     """The ratings with each person as an author, where several were put together; level with the others'."""
     if first.table.authors == verdicts.authors:
         return None
-    return rate(rater_groups(verdicts, settings)[0].table, settings, level_with=rated[first.key])
+    same = next(group for group in rater_groups(verdicts, settings) if group.key == first.key)
+    return rate(same.table, settings, level_with=rated[first.key])
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,13 +182,14 @@ class Standings:
         if not order:
             return "No author has a rating."
         first = rated.authors[order[0]]
-        text = f"Rated by {self.group.name}, {first} is highest: {with_interval(cells[order[0]], 0)}."
+        text = f"Rated by {self.group.name}, {first} is highest: {with_interval(cells[order[0]], 0)} "
+        text += f"(n = {cells[order[0]].n})."
         if len(order) > 1 and len(rated.groups) == 1:
             one, other = order[:2]
             samples, units = rated.samples[:, [one]] - rated.samples[:, [other]], rated.units[[one, other]]
             low, high = interval_of(samples, units.min(keepdims=True), rated.settings)
             ahead = cell_of(rated.value[one] - rated.value[other], low[0], high[0])
-            sure = ahead.low is not None and ahead.low > 0
+            sure = ahead.low is not None and ahead.low > 0 and units.min() >= rated.settings.small
             text += f" The difference to {rated.authors[other]}, {with_interval(ahead, 0)} points, "
             text += "is significant." if sure else "is not significant."
         for name, value in self.band().items():
@@ -327,7 +329,7 @@ def _raters(groups: Sequence[RaterGroup], rated: Mapping[str, Rated], settings: 
     for group in groups:
         read, merged = group.read, group.read.merged()
         answered = read.answered()
-        fit = rated[group.key] if group.table.slot.any() else rate(answered, settings)
+        fit = rated[group.key] if group.table.slot.all() else rate(answered, settings)
         both = int((np.unique(answered.pair * len(read.raters) + answered.rater, return_counts=True)[1] > 1).sum())
         drill = Drill(where=(("rater", group.key),))
         rows.append(

@@ -14,7 +14,7 @@ import numpy as np
 
 from attunebench.analyses.verdicts import counted
 from attunebench.arena.objects import ADVERSARIAL, REGULAR
-from attunebench.arena.table import PEOPLE, VerdictTable
+from attunebench.arena.table import JUDGES, PEOPLE, VerdictTable
 from attunebench.statistics.bootstrap import (
     Counts,
     Floats,
@@ -29,7 +29,6 @@ from attunebench.statistics.intervals import wilson_interval
 Ties = Literal["half", "dropped", "davidson"]
 Ensemble = Literal["majority", "mean"]
 
-JUDGES = "judges"
 FEW_RATERS = 20
 """Under this many raters their own chance is told from that of conversations no longer, so both are resampled."""
 
@@ -139,10 +138,11 @@ def size_text(table: VerdictTable) -> str:
 
 def intervals_text(table: VerdictTable, settings: ArenaSettings) -> str:
     """How intervals over these verdicts were made."""
-    units = table.unit_names[1]
-    if Draws(table, settings).raters:
-        units += f" and of raters, of whom there are fewer than {FEW_RATERS}"
-    return f"{100 * settings.level:g} % percentile bootstrap intervals, {settings.resamples:,} resamples of {units}."
+    also = f"; for verdicts of people also of raters, since there are fewer than {FEW_RATERS}"
+    return (
+        f"{100 * settings.level:g} % percentile bootstrap intervals, {settings.resamples:,} resamples of "
+        f"{table.unit_names[1]}{also if Draws(table.of_people(), settings).raters else ''}."
+    )
 
 
 class RaterGroup(NamedTuple):

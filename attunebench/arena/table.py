@@ -13,8 +13,8 @@ from attunebench.arena.objects import DIMENSIONS, ReplyKind, Side
 from attunebench.statistics.bootstrap import Floats, Labels, ratio
 
 _SIDES: dict[Side, float] = {"left": 1.0, "same": 0.0, "right": -1.0}
-PEOPLE, ALL_PEOPLE = "people", "all people"
-"""The rater that all people are together, and the author that they are."""
+PEOPLE, JUDGES, ALL_PEOPLE = "people", "judges", "all people"
+"""The raters that all people and all judges are together, and the author that all people are."""
 _ROWS = ("pair", "history", "left", "right", "rater", "preference", "slot", "dimensions", "flipped")
 
 
@@ -179,6 +179,7 @@ def table_of(arena: Arena) -> VerdictTable:
         for author in (pair.left, pair.right):
             kinds.setdefault(author, "model")
     raters = {one.rater: one.rater_kind == "judge" for one in verdicts}
+    reserved = {name: f"judge {name}" for name in (PEOPLE, JUDGES) if raters.get(name)}
     place = {name: at for at, name in enumerate(histories)}
     conversations = [(one.conversation, "" if one.conversation else one.id) for one in arena.histories.values()]
     unit_at = {name: at for at, name in enumerate(dict.fromkeys(conversations))}
@@ -194,7 +195,7 @@ def table_of(arena: Arena) -> VerdictTable:
         slices=tuple(one.slice for one in arena.histories.values()),
         authors=tuple(kinds),
         kinds=tuple(kinds.values()),
-        raters=tuple(raters),
+        raters=tuple(reserved.get(name, name) for name in raters),
         judges=np.array(list(raters.values()), dtype=bool),
         pairs=pairs,
         pair=np.array([pair_at[one.pair] for one in verdicts], dtype=np.intp),
