@@ -6,15 +6,15 @@ Knows no table of a report.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attunebench.analyses.sampling import cells_of
-from attunebench.analyses.table import Cell, Drill, cell_of
+from attunebench.analyses.table import Cell, Drill
 from attunebench.analyses.verdicts import listed
-from attunebench.arena.sampling import ArenaSettings, Draws, interval_of
+from attunebench.arena.cells import sampled_cells
+from attunebench.arena.sampling import ArenaSettings, Draws
 from attunebench.arena.table import VerdictTable
 from attunebench.statistics.bootstrap import Floats, Labels, mean_as_ratio, ratio_of_sums
 from attunebench.statistics.ratings import RIDGE, bradley_terry, elo, refit
@@ -88,25 +88,22 @@ class Rated:
 
     def cells(self, drills: Sequence[Drill | None] | None = None) -> list[Cell]:
         """A cell for each author's rating."""
-        low, high = interval_of(self.samples, self.units, self.settings)
-        marks = [self._mark(name) for name in self.authors]
-        few = self.units < self.settings.small
+        cells = sampled_cells(
+            self.value, self.samples, self.n, self.units, self.settings, drills, marks=[*map(self._mark, self.authors)]
+        )
         # The anchor has no doubt, and not because all units agree.
-        units = np.where(np.array(self.authors) == self.anchor, 0, self.units)
-        return cells_of(self.value, low, high, self.n, few, drills, marks, units=units)
+        both = zip(cells, self.authors, strict=True)
+        return [replace(cell, mark=ANCHOR) if name == self.anchor else cell for cell, name in both]
 
     def slot_cell(self, *where: tuple[str, str]) -> Cell:
         """The Elo points that standing first is worth."""
-        units = self.units.max(keepdims=True, initial=0)
-        low, high = interval_of(self.slot[1][:, None], units, self.settings)
-        few = bool(units[0] < self.settings.small)
-        if np.isnan(self.slot[0]):
-            return Cell(None)
-        return cell_of(self.slot[0], low[0], high[0], n=int(self.n.sum() // 2), small=few, drill=Drill(where=where))
+        value, samples = self.slot
+        n, units = self.n.sum(keepdims=True) // 2, self.units.max(keepdims=True, initial=0)
+        drills = [Drill(where=where)]
+        (cell,) = sampled_cells(np.array([value]), samples[:, None], n, units, self.settings, drills)
+        return Cell(None) if cell.value is None else cell
 
     def _mark(self, name: str) -> str:
-        if name == self.anchor:
-            return ANCHOR
         group = next((at for at, names in enumerate(self.groups) if name in names), 0)
         return " ".join(filter(None, (f"group {group + 1}" if group else "", REGULARISED * (name in self.regularised))))
 

@@ -21,10 +21,8 @@ from attunebench.statistics.bootstrap import (
     Labels,
     Resampling,
     parts_of,
-    percentile_interval,
     resample_weights,
 )
-from attunebench.statistics.intervals import wilson_interval
 
 Ties = Literal["half", "dropped", "davidson"]
 Ensemble = Literal["majority", "mean"]
@@ -104,26 +102,6 @@ class Draws:
         """Σ weight · value over the verdicts: (resamples, columns) from (verdicts, columns), without NaN."""
         columns = np.broadcast_to(np.arange(values.shape[1]), values.shape)
         return np.concatenate(list(self.tallies(columns, values, values.shape[1])))
-
-    def interval(self, samples: Floats) -> tuple[Floats, Floats]:
-        """The percentile interval of each column of (resamples, columns); NaN under two units."""
-        units = np.full(samples.shape[1], len(np.unique(self.table.unit)))
-        return interval_of(samples, units, self.settings)
-
-
-def interval_of(samples: Floats, units: Labels, settings: ArenaSettings) -> tuple[Floats, Floats]:
-    """The percentile interval of each column of (resamples, columns); NaN where it is over fewer than two units."""
-    low, high = percentile_interval(samples, settings.level)
-    low[units < 2] = high[units < 2] = np.nan
-    return low, high
-
-
-def share_interval_of(share: Floats, samples: Floats, units: Labels, settings: ArenaSettings) -> tuple[Floats, Floats]:
-    """`interval_of` shares; one that is 0 or 1 in all units has Wilson's, each unit counting once."""
-    ends, sure = interval_of(samples, units, settings), ((share == 0) | (share == 1)) & (units > 1)
-    exact = wilson_interval(share * units, units, settings.level)
-    low, high = (np.where(np.isnan(end) & sure, other, end) for end, other in zip(ends, exact, strict=True))
-    return low, high
 
 
 def size_text(table: VerdictTable) -> str:
