@@ -158,6 +158,27 @@ def test_the_family_is_undefined_without_another_rater(swayed):
     assert [2, 1] == notes
 
 
+def test_a_judge_called_people_leaves_the_numbers_of_people_as_they_are(swayed):
+    renamed = [one.model_copy(update={"rater": "people"}) if one.rater == JUDGE else one for one in swayed.verdicts]
+    before, after = analysed(swayed)["slopes"], analysed(replace(swayed, verdicts=renamed))["slopes"]
+    assert after["people"]["length"] == before["people"]["length"]
+    assert after["judge people"]["length"].value == before[JUDGE]["length"].value
+
+
+@pytest.mark.parametrize("made", [{}, {"rules": {"provider": "baseline"}}])
+def test_judges_of_no_known_family_do_not_say_how_good_a_family_is(swayed, made):
+    """The judge that nothing is known of may be of the same family; built-in rules rate no quality."""
+    others = [one.model_copy(update={"rater": "rules", "rater_kind": "judge"})
+              for one in swayed.verdicts if one.rater == "person0"]  # fmt: skip
+    arena = replace(swayed, verdicts=[*judge_only(swayed).verdicts, *others], made={"verdicts": made})
+    assert "family" not in analysed(arena)["slopes"][JUDGE]
+
+
+def test_without_enough_verdicts_of_judges_a_sentence_says_so(swayed):
+    people = replace(swayed, verdicts=[one for one in swayed.verdicts if one.rater_kind == "human"])
+    assert bias(people, table_of(people), SETTINGS).shows
+
+
 def test_the_family_of_a_judge_is_what_the_arena_says(swayed):
     renamed = [one.model_copy(update={"rater": "j"}) if one.rater == JUDGE else one for one in swayed.verdicts]
     unknown = replace(swayed, verdicts=renamed)
