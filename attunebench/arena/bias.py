@@ -58,13 +58,20 @@ _EVEN = 0.5
 Mask = NDArray[np.bool_]
 _OTHER: Mapping[str, str] = {"left": "right", "right": "left"}
 _TRAITS = (
-    ("order", "first", _EVEN, "first replies", "second replies"),
-    ("slopes", "length", 0.0, "longer replies", "shorter replies"),
-    ("slopes", "markdown", 0.0, "replies with markdown or lists", "replies without markdown or lists"),
-    ("slopes", "family", 0.0, "replies of their own family", "replies of other families"),
-    ("warmth", "ambiguous", _EVEN, "replies with more generic warmth on ambiguous pairs", "those with less"),
+    ("order", "first", _EVEN, "first replies", "second replies", ""),
+    ("slopes", "length", 0.0, "longer replies", "shorter replies", ""),
+    ("slopes", "markdown", 0.0, "replies with markdown or lists", "replies without markdown or lists", ""),
+    ("slopes", "family", 0.0, "replies of their own family", "replies of other families", ""),
+    (
+        "warmth",
+        "ambiguous",
+        _EVEN,
+        "replies with more generic warmth",
+        "replies with less generic warmth",
+        " on ambiguous pairs",
+    ),
 )
-"""What sways a judge: table, column, its value without an effect, and what is preferred above it and below it."""
+"""What sways a judge: table, column, its value without an effect, what is preferred above it and below it, where."""
 
 
 def bias(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis:
@@ -90,13 +97,13 @@ def _shows(tables: Sequence[Table]) -> Iterator[str]:
         for made in tables
         for at, one in enumerate(made.columns)
     }
-    for name, trait, even, more, less in _TRAITS:
+    for name, trait, even, more, less, where in _TRAITS:
         usable = {
             of: cell for of, cell in cells.get((name, trait), {}).items() if cell.low is not None and not cell.small
         }
         swayed = {of: cell for of, cell in usable.items() if excludes(cell, even)}
         if usable and not swayed:
-            yield f"No significant preference between {more} and {less}: {listed(usable, most=3)}."
+            yield f"No significant preference{where} between {more} and {less}: {listed(usable, most=3)}."
         unit = "" if even else "log-odds "
         for what, sign in ((more, 1), (less, -1)):
             named = [
@@ -105,7 +112,7 @@ def _shows(tables: Sequence[Table]) -> Iterator[str]:
                 if np.sign((number_of(cell) or 0.0) - even) == sign
             ]
             if named:
-                yield f"{what.capitalize()} are preferred by {listed(named)}."
+                yield f"{what.capitalize()} are preferred{where} by {listed(named)}."
 
 
 class Swaying:

@@ -271,7 +271,7 @@ def test_intervals_cover_what_was_planted(planted):
     truth = {"slot": "first", "length": "length", "markdown": "markdown", "family": "family"}
     held = dict.fromkeys(truth, 0)
     for seed in range(60):
-        row = analysed(swayed_arena(1000 + seed, **planted, sharpness=2.0))["slopes"][JUDGE]
+        row = analysed(swayed_arena(1000 + seed, **planted, sharpness=2.0, histories=30))["slopes"][JUDGE]
         for id, name in truth.items():
             held[id] += row[id].low <= planted.get(name, 0.0) <= row[id].high
     assert min(held.values()) >= 0.88 * 60
