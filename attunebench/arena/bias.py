@@ -45,10 +45,6 @@ _CANNOT = (
     "family is what the ratings of other raters do not explain: a skill of that family that only this judge notices "
     "looks the same. Each interval stands alone: of 20 without an effect, one excludes it by chance."
 )
-_FAMILY = (
-    "Log-odds of a reply of the judge's own family, beyond what the ratings by people (else by judges known to be of "
-    "other families) explain."
-)
 _NO_FAMILY = (
     "Own family was not measured: it requires a judge of a known family that compared its family's replies with others "
     "(`arena judge --own-family`), people or judges of other known families, and two authors of other families."
@@ -121,6 +117,7 @@ class Swaying:
     def __init__(self, arena: Arena, table: VerdictTable, settings: ArenaSettings) -> None:
         self.arena, self.settings, self.table = arena, settings, table.answered()
         self.verdicts = [one for one in arena.verdicts if not one.check and one.preference is not None]
+        self.found = np.array([np.nan if one.evidence_found is None else one.evidence_found for one in self.verdicts])
         self.raters = rows_of_raters(self.table)
         self.judges = [name for name in self.raters if name != PEOPLE]
         self.traits = Traits.of(arena, self.table)
@@ -162,8 +159,7 @@ class Swaying:
         left, right = self._both_orders(rows)
         first, second = one.winner[left], one.winner[right]
         decided = rows[one.winner[rows] != 0]
-        found = np.array([np.nan if one.evidence_found is None else one.evidence_found for one in self.verdicts])
-        quoting = rows[~np.isnan(found[rows])]
+        quoting = rows[~np.isnan(self.found[rows])]
         again, same, swapped = self._repeats[np.isin(self._repeats[:, 0], rows)].T
         return [
             name,
@@ -174,7 +170,7 @@ class Swaying:
             self.shares(decided, one.winner[decided] == one.slot[decided], rater),
             self.shares(again, same, rater),
             int(swapped.sum()) if len(again) else Cell(None),
-            self.shares(quoting, found[quoting], rater),
+            self.shares(quoting, self.found[quoting], rater),
         ]
 
     def _both_orders(self, rows: Labels) -> tuple[Labels, Labels]:
@@ -189,15 +185,13 @@ class Swaying:
     def _repeats(self) -> Labels:
         """For each repeated verdict the row that it repeats, whether the winner is the same, and whether its order is
         the other one: that of a rater who saw the pair in this order is preferred."""
-        rows: dict[tuple[str, str, str], int] = {
-            (one.pair, one.rater, one.order): at for at, one in enumerate(self.verdicts)
-        }
+        rows = {(one.pair, one.rater, str(one.order)): at for at, one in enumerate(self.verdicts)}
         repeats = list[object]()
         for one in self.arena.verdicts:
-            places = [rows.get((one.pair, one.rater, order)) for order in (one.order, _OTHER[one.order])]
-            if one.check and one.preference is not None and places != [None, None]:
-                at = places[1] if places[0] is None else places[0]
-                repeats.append((at, np.sign(one.preference) == self.table.winner[at], places[0] is None))
+            at = rows.get((one.pair, one.rater, one.order), rows.get((one.pair, one.rater, _OTHER[one.order])))
+            if one.check and one.preference is not None and at is not None:
+                same = np.sign(one.preference) == self.table.winner[at]
+                repeats.append((at, same, self.verdicts[at].order != one.order))
         return np.array(repeats, dtype=np.intp).reshape(-1, 3)
 
     # Length, markdown, family
@@ -235,11 +229,11 @@ class Swaying:
             column("slot", (), "standing first", meaning="Log-odds of the first reply, other things equal.", digits=2),
             column("length", (), "length", meaning="Log-odds per doubling of the number of characters.", digits=2),
             column("markdown", (), "markdown", meaning="Log-odds of a reply with markdown or a list.", digits=2),
-            column("family", (), "own family", meaning=_FAMILY, digits=2),
+            column("family", (), "own family", meaning="Log-odds of its family, beyond ratings by others.", digits=2),
             rows=[[name, *fit.cells, self._own_family(name)] for name, fit in self.fits.items()],
             caption="Logistic regression on the authors, the slot, the length and markdown of both replies; ties "
             f"{'count half' if self.settings.ties == 'half' else 'are left out'}. n: verdicts on pairs that differ in "
-            "it.",
+            "it. Own family: beyond the ratings by people, or else by judges known to be of other families.",
             chart=Chart(
                 "intervals", "rater", ("slot", "length", "markdown", "family"), "What sways verdicts", "log-odds",
                 {"no effect": 0.0}, roles=_ROLES,
@@ -292,15 +286,9 @@ class Swaying:
                     f"Every verdict by {name} says that the same side was shown first. Where orders were not recorded, "
                     "the effect of the slot is that of standing left in the file."
                 )
-        separated = [
-            f"{row[0].value} ({one.label})"
-            for made in tables
-            for row in made.rows
-            for one, cell in zip(made.columns, row, strict=True)
-            if cell.mark == REGULARISED
-        ]
-        if separated:
+        regularised = (row for made in tables for row in made.rows if any(one.mark == REGULARISED for one in row))
+        if marked := [str(row[0].value) for row in regularised]:
             yield (
-                f"The verdicts do not bound these slopes: {listed(separated)}. They follow the trait without exception "
-                "or say nothing about it; the value shown is bounded by a penalty and has no interval."
+                f"The verdicts of {listed(marked)} do not bound the slopes marked “{REGULARISED}”: they follow the "
+                "trait without exception or say nothing about it. A penalty bounds the value, which has no interval."
             )
