@@ -276,7 +276,7 @@ def _differences(cells: Sequence[Cell], one: str, other: str, verb: str, where: 
         if excludes(cell)
     ]
     if all(cell.small or cell.value is None for cell in cells):
-        return f"Too few histories to compare {one.lower()} with {other}{where}."
+        return f"Too few histories or conversations to compare {one.lower()} with {other}{where}."
     if not shown:
         return f"{one} and {other} do not differ significantly in any act{where}."
     return f"{one} {verb} these acts more (+) or less often (−) than {other}{where}: {listed(shown, most=8)}."

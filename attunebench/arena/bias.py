@@ -77,8 +77,10 @@ def bias(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis
     one = Swaying(arena, table, settings)
     tables = [without_empty_columns(made) for made in (one.order(), one.slopes(), one.warmth()) if made.rows]
     measured = any(column.id == "family" for made in tables for column in made.columns)
+    few = "There are too few histories or conversations to say what sways judges."
+    nothing = few if one.judges else "No judge has given a verdict."
     return Analysis(
-        shows=" ".join(_shows(tables)) or "Too few verdicts of judges to say what sways them.",
+        shows=" ".join(_shows(tables)) or nothing,
         cannot=_CANNOT,
         tables=tuple(tables),
         warnings=tuple(one.warnings(tables)),

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attunebench.analyses.sampling import cells_of
 from attunebench.analyses.table import Cell, Drill
 from attunebench.arena.acts import warmth_of
+from attunebench.arena.cells import sampled_cells
 from attunebench.arena.contests import REGULARISED
 from attunebench.arena.folder import Arena
 from attunebench.arena.objects import Reply
-from attunebench.arena.sampling import ArenaSettings, Draws, interval_of
+from attunebench.arena.sampling import ArenaSettings, Draws
 from attunebench.arena.table import VerdictTable
 from attunebench.protocol.arena import normalised
 from attunebench.statistics.bootstrap import Floats
@@ -119,9 +119,9 @@ class _Fit:
         if not differ.any() or self._rank(self._triangle) == self._rank(np.delete(self._triangle, at, axis=1)):
             return Cell(None, n=0)
         units, bounded = np.array([len(np.unique(self.table.unit[differ]))]), self._bounded[at]
-        low, high = interval_of(np.round(self.drawn[:, at, None], 9), units * (not bounded), self.settings)
-        n, few, value = np.array([differ.sum()]), units < self.settings.small, self.whole.beta[at, None]
-        (cell,) = cells_of(value, low, high, n, few, [drill])
+        drawn = np.full((1, 1), np.nan) if bounded else np.round(self.drawn[:, at, None], 9)
+        value, n = self.whole.beta[at, None], np.array([differ.sum()])
+        (cell,) = sampled_cells(value, drawn, n, units, self.settings, [drill])
         return replace(cell, mark=REGULARISED) if bounded else cell
 
     def _rank(self, matrix: Floats) -> int:
