@@ -139,6 +139,7 @@ class _Citing:
         (people, drawn), (judges, also) = (self._shares(of, self.cited[of], 1.0, name) for name, of in rows.items())
         difference = difference_cells(people, judges, drawn - also, self.settings, [None] * len(people))
         both = all(map(len, rows.values()))
+        overlap = "Overlap, n: rationales of people where the person or such a judge cites the act. "
         cited = table(
             "cited",
             "Which acts do rationales cite?",
@@ -147,8 +148,7 @@ class _Citing:
             column(JUDGES, judges, JUDGES, "share", "Share of the rationales of judges that cite it."),
             column("difference", difference, "people − judges", "share", "People's share minus that of judges."),
             *self._overlap(*rows.values()),
-            caption="n: rationales of verdicts that were given; of the overlap, rationales of people where the person "
-            f"or such a judge cites the act. {_certain(self.told)}",
+            caption=f"n: rationales of verdicts that were given. {overlap * both}{_certain(self.told)}",
             chart=Chart(
                 "dumbbells" if both else "intervals", "act", tuple(name for name, of in rows.items() if len(of)),
                 "Acts cited in rationales", "share of rationales", lead=True,
@@ -192,7 +192,7 @@ class _Citing:
             words("rater"),
             *columns,
             rows=[[name, *self._shares(of, self.cited[of], 1.0, name)[0]] for name, of in raters.items()],
-            caption="Share of the rater's rationales, whose number is n.",
+            caption=f"Share of the rater's rationales, whose number is n. {_certain(self.told)}",
             chart=Chart("heatmap", "rater", names, "Acts cited by each rater", "share of rationales"),
         )
 
@@ -258,7 +258,7 @@ class _Doing:
 
 
 def _certain(table: VerdictTable) -> str:
-    return f"Shares of 0 or 1 have Wilson intervals over {table.unit_names[1]}, not n."
+    return f"A share of 0 or 1 has a Wilson interval in which each {table.unit_names[0]} counts once."
 
 
 def _most(side: str, cells: Sequence[Cell]) -> str:
