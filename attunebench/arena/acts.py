@@ -39,17 +39,17 @@ from attunebench.text import levelled
 
 WARMTH = "generic warmth"
 _CANNOT = (
-    "Acts are found by English words, so plain forms of an act are found and others are missed: of the replies of the "
-    "demo set that its labels call validating, under half are found, and nearly all that are found are right. Compare "
-    "shares between columns; they are no totals. A rationale that says that an act is absent cites it too. The prompt "
-    "of judges names validation, scope and stock warmth, which may lead them to cite these. Each interval stands "
-    "alone: of 20 differences without an effect, one excludes 0 by chance."
+    "Acts are found by English phrases, which miss many: of the demo replies labelled as validating, under half are "
+    "found, and nearly all that are found are correct. Compare shares between columns; they are not totals. A "
+    "rationale that notes that an act is missing also cites it. The prompt for judges names validation, scope and "
+    "stock warmth, which may lead them to cite these. Intervals are not corrected for multiple comparisons: of 20 "
+    "differences without an effect, one excludes 0 by chance."
 )
 _KINDS: tuple[ReplyKind, ...] = ("human", "model", "original", "alternate", "edited")
 _MODELS: tuple[ReplyKind, ...] = ("model", "original", "alternate")
 _EVERYWHERE = "all"
 _LABELS = {"human": "human replies", "model": "model replies", "edited": "edited model replies"}
-_SAME = "Difference over the histories that have replies of both kinds; n: the fewer replies."
+_SAME = "Over histories with replies of both kinds; n: replies of the kind with fewer."
 _GAP = r"[^\w\s]*\s+(?:\S+\s+){0,4}?"
 
 
@@ -99,7 +99,7 @@ def acts(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis
     """Which acts people and judges cite in their rationales, and how often replies do them, human against model."""
     cited, told = _Citing(arena, table, settings).tables()
     if not cited and not arena.replies:
-        raise Missing("There are no rationales and no replies in which acts could be found.")
+        raise Missing("This arena has no rationales and no replies to search for acts.")
     if arena.replies:
         done, shown = _Doing(arena, table, settings).table()
         cited, told = [*cited, done], f"{told} {shown}".strip()
@@ -108,7 +108,7 @@ def acts(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis
         cannot=_CANNOT,
         tables=tuple(cited),
         notes=(
-            f"Acts: {'; '.join(f'{act.name}, which {act.meaning}' for act in lexicon())}.",
+            f"Acts: {'; '.join(f'{act.name} ({act.meaning})' for act in lexicon())}.",
             intervals_text(table, settings),
         ),
     )
@@ -139,16 +139,15 @@ class _Citing:
         (people, drawn), (judges, also) = (self._shares(of, self.cited[of], 1.0, name) for name, of in rows.items())
         difference = difference_cells(people, judges, drawn - also, self.settings, [None] * len(people))
         both = all(map(len, rows.values()))
-        overlap = "Overlap, n: rationales of people where the person or such a judge cites the act. "
         cited = table(
             "cited",
             "Which acts do rationales cite?",
             words("act", [act.name for act in lexicon()]),
-            column(PEOPLE, people, PEOPLE, "share", "Share of the rationales of people that cite it."),
-            column(JUDGES, judges, JUDGES, "share", "Share of the rationales of judges that cite it."),
-            column("difference", difference, "people − judges", "share", "People's share minus that of judges."),
+            column(PEOPLE, people, PEOPLE, "share", "Share of rationales by people that cite the act."),
+            column(JUDGES, judges, JUDGES, "share", "Share of rationales by judges that cite the act."),
+            column("difference", difference, "people − judges", "share", "People's share minus judges' share."),
             *self._overlap(*rows.values()),
-            caption=f"n: rationales of verdicts that were given. {overlap * both}{_certain(self.told)}",
+            caption=f"n: rationales. {_certain(self.told)}",
             chart=Chart(
                 "dumbbells" if both else "intervals", "act", tuple(name for name, of in rows.items() if len(of)),
                 "Acts cited in rationales", "share of rationales", lead=True,
@@ -175,8 +174,8 @@ class _Citing:
         cells, _ = self._shares(rows, one * other, one + other - one * other, PEOPLE)
         first, second = (ratio_of_sums(side, np.ones_like(side)) for side in (one, other))
         chance = ratio(first * second, first + second - first * second)
-        meaning = "Of a person and a judge who prefer the same reply, one of whom cites the act: how often both do."
-        independent = "The overlap if both cited it as often, but independently."
+        meaning = "Where a person and a judge prefer the same reply and one cites it: how often both do; n: by people."
+        independent = "Expected overlap if both cited the act independently, at the same rates."
         return [
             column("overlap", cells, "overlap", "share", meaning),
             column("by_chance", chance, "by chance", "share", independent),
@@ -192,7 +191,7 @@ class _Citing:
             words("rater"),
             *columns,
             rows=[[name, *self._shares(of, self.cited[of], 1.0, name)[0]] for name, of in raters.items()],
-            caption=f"Share of the rater's rationales, whose number is n. {_certain(self.told)}",
+            caption=f"Share of the rater's rationales that cite the act; n: rationales. {_certain(self.told)}",
             chart=Chart("heatmap", "rater", names, "Acts cited by each rater", "share of rationales"),
         )
 
@@ -220,21 +219,21 @@ class _Doing:
         shown = ("human", self.model) if compared else tuple(kind for kind in _KINDS if (self.kind == kind).any())[:1]
         made = table(
             "done",
-            "Which acts do replies do?",
+            "Which acts do replies perform?",
             words("slice"),
             words("act"),
-            *(column(one, (), _LABELS.get(one, one), "share", "Share of these that do it.") for one in _KINDS),
+            *(column(one, (), _LABELS.get(one, one), "share", "Share that perform the act.") for one in _KINDS),
             column("difference", (), f"human − {self.model}", "share", _SAME),
             rows=rows,
             caption=f"n: replies. {self.certain}",
             chart=Chart(
-                "dumbbells" if compared else "intervals", "act", shown, "Acts done in replies", "share of replies",
+                "dumbbells" if compared else "intervals", "act", shown, "Acts performed in replies", "share of replies",
                 across="slice",
             ),
         )  # fmt: skip
         where = "" if name == _EVERYWHERE else f" in {name} histories"
         difference = [row[-1] for row in rows[: len(lexicon())]]
-        text = _differences(difference, "Human replies", f"{self.model} replies", "do", where) if compared else ""
+        text = _differences(difference, "Human replies", f"{self.model} replies", "perform", where) if compared else ""
         return without_empty_columns(made), text
 
     def _rows(self, name: str, there: NDArray[np.bool_]) -> list[list[Any]]:

@@ -39,12 +39,13 @@ from attunebench.arena.voices import Majority
 from attunebench.statistics.bootstrap import Floats, Labels
 
 _CANNOT = (
-    "A longer reply may also be the better one, so read the slopes of a judge against those of people. Slopes hold "
-    "the authors constant and average over pairs, so they are smaller than the effect on a single close pair. "
-    "`arena judge` shows judges replies without markup; lists and line breaks remain. The effect of a judge's own "
-    "family is what the ratings of other raters do not explain: a skill of that family that only this judge notices "
-    "looks the same. Each interval stands alone: of 20 without an effect, one excludes it by chance."
+    "Longer replies may also be better, so compare a judge's slopes with those of people. Slopes control for the "
+    "authors and average over pairs, so they are smaller than the effect on a single close pair. `arena judge` shows "
+    "replies without markup, but lists and line breaks remain. The own-family effect is what the ratings by others do "
+    "not explain; a strength of that family that only this judge notices looks the same. Intervals are not corrected "
+    "for multiple comparisons: of 20 without an effect, one indicates an effect by chance."
 )
+_FAMILY = "Log-odds of its family beyond ratings by people, or else by judges known to be of other families."
 _NO_FAMILY = (
     "Own family was not measured: it requires a judge of a known family that compared its family's replies with others "
     "(`arena judge --own-family`), people or judges of other known families, and two authors of other families."
@@ -54,7 +55,7 @@ _EVEN = 0.5
 Mask = NDArray[np.bool_]
 _OTHER: Mapping[str, str] = {"left": "right", "right": "left"}
 _TRAITS = (
-    ("order", "first", _EVEN, "first replies", "second replies", ""),
+    ("order", "first", _EVEN, "replies shown first", "replies shown second", ""),
     ("slopes", "length", 0.0, "longer replies", "shorter replies", ""),
     ("slopes", "markdown", 0.0, "replies with markdown or lists", "replies without markdown or lists", ""),
     ("slopes", "family", 0.0, "replies of their own family", "replies of other families", ""),
@@ -75,7 +76,8 @@ def bias(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis
     if not len(table.answered()):
         raise Missing("No verdict has been given.")
     one = Swaying(arena, table, settings)
-    tables = [without_empty_columns(made) for made in (one.order(), one.slopes(), one.warmth()) if made.rows]
+    made = [without_empty_columns(each) for each in (one.order(), one.slopes(), one.warmth()) if each.rows]
+    tables = [each for each in made if len(each.columns) > 1]
     measured = any(column.id == "family" for made in tables for column in made.columns)
     few = "There are too few histories or conversations to say what sways judges."
     nothing = few if one.judges else "No judge has given a verdict."
@@ -141,15 +143,14 @@ class Swaying:
             words("rater"),
             counts("pairs", (), "", "Pairs that the rater saw in both orders."),
             column("consistent", (), "order consistency", "share", "Same winner in both orders.", better=True),
-            column("to_first", (), "flips to first", "share", "Whichever stood first won."),
-            column("to_second", (), "flips to second", "share", "Whichever stood second won."),
-            column("first", (), "first-slot share", "share", "Verdicts with a winner that the first reply won."),
+            column("to_first", (), "flips to first", "share", "The reply shown first won in both orders."),
+            column("to_second", (), "flips to second", "share", "The reply shown second won in both orders."),
+            column("first", (), "first-slot share", "share", "Share of decided verdicts for the reply shown first."),
             column("repeated", (), "repeat stability", "share", "Repeats with the same winner.", better=True),
-            counts("swapped", (), "swapped repeats", "Repeated verdicts in the other order only."),
-            column("quotes", (), "quotes found", "share", "Evidence that is in the history.", better=True),
+            counts("swapped", (), "swapped repeats", "Repeats shown in the other order only."),
+            column("quotes", (), "quotes found", "share", "Quotes that are in the history; n: quotes.", better=True),
             rows=[self._order_row(name, rows) for name, rows in self.raters.items()],
-            caption="One tie in two orders is neither consistent nor a flip. n: pairs, verdicts or repeats; "
-            "of quotes, verdicts with one.",
+            caption="A tie in one order alone is neither consistent nor a flip. n: pairs, verdicts or repeats.",
             chart=Chart(
                 "intervals", "rater", ("consistent", "first", "repeated"), "Order and repeats", "share",
                 {"even": {"first": _EVEN}}, roles=_ROLES, lead=True,
@@ -228,14 +229,14 @@ class Swaying:
             "slopes",
             "Do slot, length, markdown and family sway verdicts?",
             words("rater"),
-            column("slot", (), "standing first", meaning="Log-odds of the first reply, other things equal.", digits=2),
+            column("slot", (), "shown first", meaning="Log-odds of the reply shown first, all else equal.", digits=2),
             column("length", (), "length", meaning="Log-odds per doubling of the number of characters.", digits=2),
             column("markdown", (), "markdown", meaning="Log-odds of a reply with markdown or a list.", digits=2),
-            column("family", (), "own family", meaning="Log-odds of its family, beyond ratings by others.", digits=2),
+            column("family", (), "own family", meaning=_FAMILY, digits=2),
             rows=[[name, *fit.cells, self._own_family(name)] for name, fit in self.fits.items()],
-            caption="Logistic regression on the authors, the slot, the length and markdown of both replies; ties "
-            f"{'count half' if self.settings.ties == 'half' else 'are left out'}. n: verdicts on pairs that differ in "
-            "it. Own family: beyond the ratings by people, or else by judges known to be of other families.",
+            caption="Logistic regression on authors, slot, length and markdown; ties "
+            f"{'count half' if self.settings.ties == 'half' else 'are left out'}. n: verdicts on pairs whose replies "
+            "differ in the trait.",
             chart=Chart(
                 "intervals", "rater", ("slot", "length", "markdown", "family"), "What sways verdicts", "log-odds",
                 {"no effect": 0.0}, roles=_ROLES,
@@ -259,9 +260,8 @@ class Swaying:
             column("clear", (), "other pairs", "share", "The same for pairs with a clear majority of people."),
             column("difference", (), "difference", "share", "Ambiguous minus other pairs."),
             rows=[self._warmth_row(name, rows, kinds) for name, rows in self.raters.items() if kinds[:, 0].any()],
-            caption="Verdicts on pairs of which one reply has more phrases of generic warmth (acts.json); a tie counts "
-            f"half. Ambiguous: under {self.settings.ambiguous:.3g} of two or more people give the same answer. n: "
-            "verdicts.",
+            caption="Verdicts on pairs where one reply has more phrases of generic warmth; a tie counts half. "
+            f"Ambiguous: under {self.settings.ambiguous:.3g} of two or more people give the same answer. n: verdicts.",
             chart=Chart(
                 "intervals", "rater", ("ambiguous", "clear"), "Wins of generic warmth", "share won", {"even": _EVEN},
                 roles=_ROLES,
@@ -285,12 +285,12 @@ class Swaying:
         for name, rows in self.raters.items():
             if len(rows) > 1 and len(np.unique(self.table.slot[rows])) == 1:
                 yield (
-                    f"Every verdict by {name} says that the same side was shown first. Where orders were not recorded, "
-                    "the effect of the slot is that of standing left in the file."
+                    f"Every verdict by {name} has the same side shown first. If orders were not recorded, the slot "
+                    "effect is that of being the left reply in the file."
                 )
         regularised = (row for made in tables for row in made.rows if any(one.mark == REGULARISED for one in row))
         if marked := [str(row[0].value) for row in regularised]:
             yield (
-                f"The verdicts of {listed(marked)} do not bound the slopes marked “{REGULARISED}”: they follow the "
-                "trait without exception or say nothing about it. A penalty bounds the value, which has no interval."
+                f"No finite estimate of slopes marked “{REGULARISED}” ({listed(marked)}): verdicts follow the trait "
+                "without exception or carry no information on it. A ridge bounds the value, which has no interval."
             )
