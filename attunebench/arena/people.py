@@ -193,17 +193,10 @@ def _is_sure(cell: Cell, null: float) -> bool:
 
 
 def _shares_table(
-    id: str,
-    title: str,
-    keys: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    units: str,
-    caption: str = "",
-    *,
-    lead: bool = False,
+    id: str, title: str, keys: Sequence[str], groups: Rated, rows: Iterable[Sequence[Any]], caption: str = ""
 ) -> Table:
     """A table whose rows are text for each of the `keys`, numbers of verdicts and units, and `Duels.cells`."""
-    across = keys[0] if len(keys) > 1 else ""
+    units = groups[0][1].table.unit_names[1]
     return table(
         id,
         title,
@@ -223,8 +216,8 @@ def _shares_table(
             "share won by people",
             _EVEN,
             roles={PEOPLE: "person", ALL: "all models"},
-            across=across,
-            lead=lead,
+            across=keys[0] if keys[1:] else "",
+            lead=not keys[1:],
         ),
     )
 
@@ -232,8 +225,8 @@ def _shares_table(
 def _overall(groups: Rated) -> Table:
     rows = [(group.name, *duels.counts(), *duels.cells(("rater", group.key), p=duels.p)[0]) for group, duels in groups]
     (first, duels), *_ = groups
-    caption, units = f"{size_text(duels.where(duels.own).table)} by {first.name}; ", duels.table.unit_names[1]
-    return _shares_table("overall", "People against all models", ("rater",), rows, units, caption, lead=True)
+    caption = f"{size_text(duels.where(duels.own).table)} by {first.name}; "
+    return _shares_table("overall", "People against all models", ("rater",), groups, rows, caption)
 
 
 def _models(groups: Rated) -> Table:
@@ -242,8 +235,7 @@ def _models(groups: Rated) -> Table:
         cells = duels.cells(("rater", group.key), p=duels.p, corrected=_corrected(duels.p))
         order = [at for at in best_first(decided(duels.by_unit.sum(axis=0))) if at]
         rows += [(group.name, duels.names[at], *duels.counts(at), *cells[at]) for at in order]
-    units = groups[0][1].table.unit_names[1]
-    return _shares_table("models", "People against each model", ("rater", "model"), rows, units)
+    return _shares_table("models", "People against each model", ("rater", "model"), groups, rows)
 
 
 def _dimensions(groups: Rated) -> Table:
@@ -256,8 +248,7 @@ def _dimensions(groups: Rated) -> Table:
             tests = {"p": part.p, "corrected": np.full(len(part.names), p)}
             cells = part.cells(("rater", group.key), ("dimension", name), **tests)[0]
             rows.append((group.name, name.replace("_", " "), *part.counts(), *cells))
-    units = groups[0][1].table.unit_names[1]
-    return _shares_table("dimensions", "People against models by dimension", ("rater", "dimension"), rows, units)
+    return _shares_table("dimensions", "People against models by dimension", ("rater", "dimension"), groups, rows)
 
 
 def _corrected(p: Floats) -> Floats:

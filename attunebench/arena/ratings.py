@@ -257,14 +257,8 @@ def _win_matrix(group: RaterGroup, lead: Rated, settings: ArenaSettings) -> Tabl
     samples = np.concatenate([shares(drawn) for drawn, *_ in contests.drawn()])
     n = (wins + wins.swapaxes(1, 2))[0].ravel().astype(np.int64)
     # All people together have no name, so that the other author is the one that is named.
-    named = [
-        (("kind", "human"), ("against", other if one == ALL_PEOPLE else one))
-        if ALL_PEOPLE in (one, other)
-        else (("author", one), ("against", other))
-        for one in authors
-        for other in authors
-    ]
-    drills = [Drill(where=(*names, ("rater", group.key))) for names in named]
+    couples = [(other, one) if other == ALL_PEOPLE else (one, other) for one in authors for other in authors]
+    drills = [drills_of((one,), ("against", other), ("rater", group.key))[0] for one, other in couples]
     cells = sampled_cells(shares(wins)[0], samples, n, units, settings, drills, share=True)
     cells = [replace(cell, drill=None) if cell.value is None else cell for cell in cells]
     order = best_first(lead.value)
