@@ -40,17 +40,17 @@ from attunebench.text import levelled
 
 WARMTH = "generic warmth"
 _CANNOT = (
-    "Acts are found by English words, so plain forms of an act are found and others are missed: of the replies of the "
-    "demo set that its labels call validating, under half are found, and nearly all that are found are right. Compare "
-    "shares between columns; they are no totals. A rationale that says that an act is absent cites it too. The prompt "
-    "of judges names validation, scope and stock warmth, which may lead them to cite these. Each interval stands "
-    "alone: of 20 differences without an effect, one excludes 0 by chance."
+    "Acts are found by English phrases, which miss many: of the demo replies labelled as validating, under half are "
+    "found, and nearly all that are found are correct. Compare shares between columns; they are not totals. A "
+    "rationale that notes that an act is missing also cites it. The prompt for judges names validation, scope and "
+    "stock warmth, which may lead them to cite these. Intervals are not corrected for multiple comparisons: of 20 "
+    "differences without an effect, one excludes 0 by chance."
 )
 _KINDS: tuple[ReplyKind, ...] = ("human", "model", "original", "alternate", "edited")
 _MODELS: tuple[ReplyKind, ...] = ("model", "original", "alternate")
 _EVERYWHERE = "all"
 _LABELS = {"human": "human replies", "model": "model replies", "edited": "edited model replies"}
-_SAME = "Difference over the histories that have replies of both kinds; n: the fewer replies."
+_SAME = "Over histories with replies of both kinds; n: replies of the kind with fewer."
 _GAP = r"[^\w\s]*\s+(?:\S+\s+){0,4}?"
 
 
@@ -101,13 +101,13 @@ def acts(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis
     citing = _Citing(arena, table, settings)
     made = [*citing.tables(), *([_Doing(arena, table, settings).table()] if arena.replies else [])]
     if not made:
-        raise Missing("There are no rationales and no replies in which acts could be found.")
+        raise Missing("This arena has no rationales and no replies to search for acts.")
     return Analysis(
         shows=" ".join(filter(None, (_cited_text(made), _done_text(made)))),
         cannot=_CANNOT,
         tables=tuple(made),
         notes=(
-            f"Acts: {'; '.join(f'{act.name}, which {act.meaning}' for act in lexicon())}.",
+            f"Acts: {'; '.join(f'{act.name} ({act.meaning})' for act in lexicon())}.",
             intervals_text(table, settings),
         ),
     )
@@ -142,13 +142,13 @@ class _Citing:
         sides = {PEOPLE: np.flatnonzero(~self.judged), JUDGES: np.flatnonzero(self.judged)}
         there = {name: self.shares(rows, name) for name, rows in sides.items() if len(rows)}
         columns = [
-            column(name, cells, name, "share", f"Share of the rationales of {name} that cite it.")
+            column(name, cells, name, "share", f"Share of rationales by {name} that cite the act.")
             for name, (cells, _) in there.items()
         ]
         if len(there) > 1:
             (people, drawn), (judges, also) = there.values()
             difference = difference_cells(people, judges, drawn - also, self.settings, [None] * len(people))
-            meaning = "People's share minus that of judges."
+            meaning = "People's share minus judges' share."
             columns += [
                 column("difference", difference, "people − judges", "share", meaning),
                 *self._overlap(*sides.values()),
@@ -159,8 +159,7 @@ class _Citing:
             "Which acts do rationales cite?",
             words("act", [act.name for act in lexicon()]),
             *columns,
-            caption="n: rationales of verdicts that were given; of the overlap, rationales of people where the person "
-            "or such a judge cites the act.",
+            caption="n: rationales.",
             chart=Chart(kind, "act", tuple(there), "Acts cited in rationales", "share of rationales", lead=True),
         )
 
@@ -179,8 +178,8 @@ class _Citing:
         cells, _ = share_cells(Draws(part, self.settings).sums, part.unit, both, either, self.settings, drills)
         first, second = (side.mean(axis=0) if len(rows) else np.full(one.shape[1], np.nan) for side in (one, other))
         chance = ratio(first * second, first + second - first * second)
-        meaning = "Of a person and a judge who prefer the same reply, one of whom cites the act: how often both do."
-        independent = "The overlap if both cited it as often, but independently."
+        meaning = "Where a person and a judge prefer the same reply and one cites it: how often both do; n: by people."
+        independent = "Expected overlap if both cited the act independently, at the same rates."
         return [
             column("overlap", cells, "overlap", "share", meaning),
             column("by_chance", chance, "by chance", "share", independent),
@@ -202,7 +201,7 @@ class _Citing:
             words("rater"),
             *columns,
             rows=rows,
-            caption="Share of the rater's rationales, whose number is n.",
+            caption="Share of the rater's rationales that cite the act; n: rationales.",
             chart=Chart("heatmap", "rater", names, "Acts cited by each rater", "share of rationales"),
         )
 
@@ -231,14 +230,14 @@ class _Doing:
         shown = self.compared or tuple(self.kinds[:1])
         return table(
             "done",
-            "Which acts do replies do?",
+            "Which acts do replies perform?",
             words("slice"),
             words("act"),
-            *(column(one, (), _LABELS.get(one, one), "share", "Share of these that do it.") for one in self.kinds),
+            *(column(one, (), _LABELS.get(one, one), "share", "Share that perform the act.") for one in self.kinds),
             *([difference] if self.compared else []),
             rows=[row for name in slices for row in self._rows(name)],
             caption="n: replies.",
-            chart=Chart(kind, "act", shown, "Acts done in replies", "share of replies", across="slice"),
+            chart=Chart(kind, "act", shown, "Acts performed in replies", "share of replies", across="slice"),
         )
 
     def _rows(self, name: str) -> list[list[Cell | str]]:
@@ -289,7 +288,7 @@ def _done_text(tables: Sequence[Table]) -> str:
     rows = [row for row in made.rows if row[0].value == name]
     other = made.columns[-1].label.rpartition(" ")[2]
     where = f" in {name} histories" if name != _EVERYWHERE else ""
-    return _differences(made, 1, rows, "Human replies", f"{other} replies", "do", where)
+    return _differences(made, 1, rows, "Human replies", f"{other} replies", "perform", where)
 
 
 def _differences(
@@ -302,7 +301,7 @@ def _differences(
     usable = [row for row in rows if row[place].low is not None and not row[place].small]
     shown = [f"{row[at].value} ({with_interval(row[place], sign=True)})" for row in usable if excludes(row[place])]
     if not usable:
-        return f"Too few histories to compare {one.lower()} with {other}{where}."
+        return f"Differences between {one.lower()} and {other}{where} cannot be estimated."
     if not shown:
         return f"{one} and {other} do not differ significantly in any act{where}."
     return f"{one} {verb} these acts more (+) or less often (−) than {other}{where}: {listed(shown, most=8)}."

@@ -36,11 +36,11 @@ from attunebench.arena.table import PEOPLE, VerdictTable
 from attunebench.statistics.bootstrap import Floats, Labels
 
 _CANNOT = (
-    "A longer reply may also be the better one, so read the slopes of a judge against those of people. Slopes hold "
-    "the authors constant and average over pairs, so they are smaller than the effect on a single close pair. "
-    "`arena judge` shows judges replies without markup; lists and line breaks remain. The effect of a judge's own "
-    "family is what the ratings of other raters do not explain: a skill of that family that only this judge notices "
-    "looks the same. Each interval stands alone: of 20 without an effect, one excludes it by chance."
+    "Longer replies may also be better, so compare a judge's slopes with those of people. Slopes control for the "
+    "authors and average over pairs, so they are smaller than the effect on a single close pair. `arena judge` shows "
+    "replies without markup, but lists and line breaks remain. The own-family effect is what the ratings by others do "
+    "not explain; a strength of that family that only this judge notices looks the same. Intervals are not corrected "
+    "for multiple comparisons: of 20 without an effect, one indicates an effect by chance."
 )
 _FAMILY = (
     "Log-odds of a reply of the judge's own family, beyond what the ratings by people (else by judges of other "
@@ -49,7 +49,8 @@ _FAMILY = (
 _ROLES: Mapping[str, Role] = {PEOPLE: "person"}
 _EVEN = 0.5
 _TRAITS = (
-    (("order", "first"), _EVEN, "first replies", "second replies", "first or second replies"),
+    (("order", "first"), _EVEN, "replies shown first", "replies shown second",
+     "replies shown first or second"),
     (("slopes", "length"), 0.0, "longer replies", "shorter replies", "longer or shorter replies"),
     (("slopes", "markdown"), 0.0, "replies with markdown or lists", "replies without markdown or lists",
      "replies with or without markdown or lists"),
@@ -68,7 +69,9 @@ def bias(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis
         raise Missing("No verdict has been given.")
     one = Swaying(arena, table, settings)
     tables = [
-        without_empty_columns(made) for made in (one.order(), one.slopes(), one.warmth(), one.quotes()) if made.rows
+        kept
+        for made in (one.order(), one.slopes(), one.warmth(), one.quotes())
+        if made.rows and len((kept := without_empty_columns(made)).columns) > 1
     ]
     return Analysis(
         shows=" ".join(_shows(tables)),
@@ -132,13 +135,13 @@ class Swaying:
             words("rater"),
             counts("pairs", (), "", "Pairs that the rater saw in both orders."),
             column("consistent", (), "order consistency", "share", "Same winner in both orders.", better=True),
-            column("to_first", (), "flips to first", "share", "Whichever stood first won."),
-            column("to_second", (), "flips to second", "share", "Whichever stood second won."),
-            column("first", (), "first-slot share", "share", "Verdicts with a winner that the first reply won."),
+            column("to_first", (), "flips to first", "share", "The reply shown first won in both orders."),
+            column("to_second", (), "flips to second", "share", "The reply shown second won in both orders."),
+            column("first", (), "first-slot share", "share", "Share of decided verdicts for the reply shown first."),
             column("repeated", (), "repeat stability", "share", "Repeats with the same winner.", better=True),
-            counts("swapped", (), "swapped repeats", "Repeated verdicts in the other order only."),
+            counts("swapped", (), "swapped repeats", "Repeats shown in the other order only."),
             rows=[self._order_row(name, np.flatnonzero(rows)) for name, rows in self.raters.items()],
-            caption="One tie in two orders is neither consistent nor a flip. n: pairs, verdicts or repeats.",
+            caption="A tie in one order alone is neither consistent nor a flip. n: pairs, verdicts or repeats.",
             chart=Chart(
                 "intervals", "rater", ("consistent", "first", "repeated"), "Order and repeats", "share",
                 {"even": {"first": _EVEN}}, roles=_ROLES, lead=True,
@@ -230,14 +233,14 @@ class Swaying:
             "slopes",
             "Do slot, length, markdown and family sway verdicts?",
             words("rater"),
-            column("slot", (), "standing first", meaning="Log-odds of the first reply, other things equal.", digits=2),
+            column("slot", (), "shown first", meaning="Log-odds of the reply shown first, all else equal.", digits=2),
             column("length", (), "length", meaning="Log-odds per doubling of the number of characters.", digits=2),
             column("markdown", (), "markdown", meaning="Log-odds of a reply with markdown or a list.", digits=2),
             column("family", (), "own family", meaning=_FAMILY, digits=2),
             rows=[self._slopes_row(name) for name in self.raters],
-            caption="Logistic regression on the authors, the slot, the length and markdown of both replies; ties "
-            f"{'count half' if self.settings.ties == 'half' else 'are left out'}. n: verdicts on pairs that differ in "
-            "it.",
+            caption="Logistic regression on authors, slot, length and markdown; ties "
+            f"{'count half' if self.settings.ties == 'half' else 'are left out'}. n: verdicts on pairs whose replies "
+            "differ in the trait.",
             chart=Chart(
                 "intervals", "rater", ("slot", "length", "markdown", "family"), "What sways verdicts", "log-odds",
                 {"no effect": 0.0}, roles=_ROLES,
@@ -266,10 +269,10 @@ class Swaying:
         }
         return table(
             "quotes",
-            "Are the quotes of raters in the history?",
+            "Do raters' quotes occur in the history?",
             words("rater", list(shares)),
             column(
-                "found", list(shares.values()), "quotes found", "share", "Evidence that is in the history.", better=True
+                "found", list(shares.values()), "quotes found", "share", "Quotes that are in the history.", better=True
             ),
             caption="n: verdicts with a quote as evidence.",
         )
@@ -288,9 +291,8 @@ class Swaying:
             column("clear", (), "other pairs", "share", "The same for pairs with a clear majority of people."),
             column("difference", (), "difference", "share", "Ambiguous minus other pairs."),
             rows=[self._warmth_row(name, np.flatnonzero(rows), ambiguous) for name, rows in raters],
-            caption="Verdicts on pairs of which one reply has more phrases of generic warmth (acts.json); a tie counts "
-            f"half. Ambiguous: under {self.settings.ambiguous:.3g} of two or more people give the same answer. n: "
-            "verdicts.",
+            caption="Verdicts on pairs where one reply has more phrases of generic warmth; a tie counts half. "
+            f"Ambiguous: under {self.settings.ambiguous:.3g} of two or more people give the same answer. n: verdicts.",
             chart=Chart(
                 "intervals", "rater", ("ambiguous", "clear"), "Wins of generic warmth", "share won", {"even": _EVEN},
                 roles=_ROLES,
@@ -333,14 +335,14 @@ class Swaying:
             if rows.sum() < 2 or len(np.unique(self.table.slot[rows])) > 1:
                 continue
             yield (
-                f"Every verdict by {name} says that the same side was shown first. Where orders were not recorded, the "
-                "effect of the slot is that of standing left in the file."
+                f"Every verdict by {name} has the same side shown first. If orders were not recorded, the slot effect "
+                "is that of being the left reply in the file."
             )
         separated = [f"{name} ({listed(fit.separated)})" for name, fit in self.fits.items() if fit.separated]
         if separated:
             yield (
-                f"The verdicts do not bound these slopes: {listed(separated)}. They follow the trait without exception "
-                "or say nothing about it; the value shown is bounded by a penalty and has no interval."
+                f"No finite estimate of these slopes: {listed(separated)}. The verdicts follow the trait without "
+                "exception or carry no information on it; the value shown is bounded by a ridge and has no interval."
             )
 
 
