@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from attunebench.analyses.table import Analysis, Chart, Missing, Table, column, counts, number_of, table, words
-from attunebench.analyses.verdicts import counted, listed, sentences, with_interval
+from attunebench.analyses.verdicts import listed, sentences, with_interval
 from attunebench.arena.ceiling import ceiling, spread_of
 from attunebench.arena.coefficients import Agreeing, Part, bounds
 from attunebench.arena.folder import Arena
@@ -27,16 +27,16 @@ _COLUMNS = {
     one.column.id: one
     for one in (
         counts("n", (), "pairs", "Pairs that were compared."),
-        counts("comparisons", (), "", "Comparisons: one for each person whose fellow raters have a majority."),
+        counts("comparisons", (), "", "Verdicts by people on pairs where the others have a majority."),
         counts("tied", (), "left out", "Comparisons left out because the majority of the others is a tie."),
-        column("agree", (), "", "share", "Share that agrees; a tie counts half, so chance is 0.5.", better=True),
+        column("agree", (), "", "share", "Share in agreement; a tie counts half, so chance is 0.5.", better=True),
         column("ceiling", (), "", "share", "What a judge without noise would reach against the same majorities."),
-        column("same", (), "people, same pairs", "share", "The same for people, where this rater gave a verdict."),
+        column("same", (), "people, same pairs", "share", "Agreement of people on the pairs that this rater judged."),
         column("difference", (), "minus people", meaning="Agreement minus that of people on the same comparisons."),
         column("decided", (), "agree without ties", "share", "Of verdicts that name a better reply.", better=True),
         column("kappa", (), "Cohen κ", meaning="Over left, right and same.", better=True, digits=2),
         column("ac1", (), "Gwet AC1", meaning="Over left, right and same; stable if one dominates.", digits=2),
-        column("ties", (), "own ties", "share", "Share of verdicts without a winner; for judges also flips by order."),
+        column("ties", (), "own ties", "share", "Share of ties; a judge's flips count as ties."),
     )
 }
 
@@ -57,7 +57,7 @@ def agreement(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Ana
         _against(one, "majority", f"Agreement with {one.others}", [one.whole], tuple(_COLUMNS)),
         _against(one, "slices", "Agreement by slice", one.slices(), wide, "slice"),
         _against(one, "dimensions", "Agreement by dimension", one.dimensions(), wide, "dimension"),
-        _against(one, "margins", "Agreement by how clear the majority is", one.margins(), narrow, "majority"),
+        _against(one, "margins", "Agreement by margin of the majority", one.margins(), narrow, "majority"),
         _against(one, "people", "Agreement of each person", one.persons(), (*narrow[:3], *narrow[5:], "ties")),
         _two_raters(one),
         _alpha(one),
@@ -66,8 +66,8 @@ def agreement(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Ana
     return Analysis(
         shows=_shows(one, tables[0], tables[-1]),
         cannot="Agreement with these raters does not show whether a judge prefers what the person in the conversation "
-        "preferred; `judge-audit` does. The ceiling assumes that people judge independently of each other: a bias that "
-        "they share raises their agreement and with it the ceiling.",
+        "preferred; `judge-audit` does. The ceiling assumes that people judge independently: a shared bias raises "
+        "their agreement and thus the ceiling.",
         tables=tuple(made for made in tables if made.rows),
         warnings=tuple(_warnings(one, len(arena.pairs))),
         notes=(
@@ -85,16 +85,16 @@ def _against(one: Agreeing, id: str, title: str, parts: Sequence[Part], ids: tup
     ceilings = {name: value for name, value in most.items() if value is not None}
     lines: dict[str, float | Mapping[str, float]] = {"chance": CHANCE}
     if ceilings and "ceiling" in shown:
-        lines["judge without noise"] = ceilings if noun else next(iter(ceilings.values()))
+        lines["ceiling"] = ceilings if noun else next(iter(ceilings.values()))
     return table(
         id,
         title,
         *([words(noun, [name for name, _ in found])] if noun else []),
         words("rater", [cells["rater"] for _, cells in found]),
         *(_COLUMNS[id]._replace(cells=[cells[id] for _, cells in found]) for id in shown),
-        caption=f"Reference: {one.others}. It is the same for people and judges, and ties of it are left out.",
+        caption=f"Reference for people and judges: {one.others}, ties left out.",
         chart=Chart(
-            *("bars" if noun else "intervals", "rater", ("agree",), title, "share that agrees", lines),
+            *("bars" if noun else "intervals", "rater", ("agree",), title, "share in agreement", lines),
             roles={PEOPLE: "person", one.label(JUDGES): "all models"},
             across=noun,
             sort="agree" if id == "people" else "",
@@ -122,13 +122,13 @@ def _two_raters(one: Agreeing) -> Table:
         compare(name, other, np.arange(len(one.history)), voices.judges[name], voices.judges[other])
     return table(
         "two",
-        "Agreement of two raters",
+        "Agreement between two raters",
         words("rater"),
         words("other", label="with"),
         *(_COLUMNS[id] for id in ("n", "agree", "decided", "kappa", "ac1")),
         rows=rows,
-        caption="Every two people who saw a pair, each of them with a judge, every two judges. Pairs that both call "
-        "the same count in κ and AC1 alone.",
+        caption="Two people, a person and a judge, or two judges who rated the same pair. Pairs that both call a tie "
+        "enter only κ and AC1.",
     )
 
 
@@ -152,14 +152,14 @@ def _alpha(one: Agreeing) -> Table:
                 rows.append([who, name, members.sum(), alpha.n, alpha])
     return table(
         "alpha",
-        "Agreement of all raters together",
+        "Agreement among all raters",
         words("raters"),
-        words("of"),
+        words("of", label="verdict"),
         counts("number", (), "number of raters"),
         counts("n", (), "pairs", "Pairs with verdicts of two or more of these raters."),
-        column("alpha", (), "Krippendorff α", meaning="1 is full agreement, 0 chance.", better=True, digits=2),
+        column("alpha", (), "Krippendorff α", meaning="1: full agreement, 0: chance.", better=True, digits=2),
         rows=rows,
-        caption="Nominal α of left, right and same; interval α of preferences.",
+        caption="Better reply: nominal α over left, right and same. Preference: interval α.",
     )
 
 
@@ -169,23 +169,23 @@ def _people(one: Agreeing) -> Table:
     return table(
         "clear",
         "How much do people agree, and what can a judge reach?",
-        words("part"),
+        words("part", label="subset"),
         counts("n", (), "pairs", "Pairs with verdicts of two people or more."),
         column("raters", (), "people per pair", meaning="The median.", digits=0),
         counts("number", (), "ambiguous pairs"),
-        column("tied", (), "", "share", "“The same” is the most frequent answer, or no answer is."),
-        column("ambiguous", (), "", "share", f"The most frequent answer is under {one.settings.ambiguous:.3g} of all."),
-        column("unanimous", (), "", "share", "All give the same answer."),
+        column("tied", (), "", "share", "Pairs whose most frequent answer is “same”, or that have none."),
+        column("ambiguous", (), "", "share", f"The most frequent answer has under {one.settings.ambiguous:.3g}."),
+        column("unanimous", (), "", "share", "Pairs on which all people give the same answer."),
         column("two", (), "two people", "share", "Agreement of two people who both name a better reply."),
-        column("spread", meaning="Standard deviation of log-odds that gives this agreement.", digits=2),
-        column("one", (), "noiseless, one person", "share", "A judge without noise against one person."),
-        column("ceiling", (), "noiseless, majority", "share", "A judge without noise against the others' majority."),
+        column("spread", meaning="Standard deviation of pair log-odds that gives this agreement.", digits=2),
+        column("one", (), "ceiling, one person", "share", "A judge without noise against one person."),
+        column("ceiling", (), "ceiling, majority", "share", "A judge without noise against the others' majority."),
         column("expected", (), "person, expected", "share", "A person against that majority, by the same model."),
-        column("observed", (), "person, observed", "share", "What people reach, own ties left out."),
+        column("observed", (), "person, observed", "share", "Agreement of people, own ties left out."),
         rows=[_people_row(one, part) for part in parts if PEOPLE in part.voices.names],
-        caption="A judge without noise always prefers the reply that most people would prefer. Assumes normal log-odds "
-        "of pairs and people who judge independently; where the last two columns differ, this does not hold, and the "
-        "ceiling is unreliable.",
+        caption="The ceiling is that of a judge without noise, who always prefers the reply that most people would "
+        "prefer. It assumes normally distributed log-odds of pairs and independent raters; where the last two columns "
+        "differ, these assumptions fail and the ceiling is unreliable.",
     )
 
 
@@ -216,7 +216,7 @@ def _shows(one: Agreeing, against: Table, clear: Table) -> str:
         told += [
             f"A person agrees with the majority of the others on {with_interval(people['agree'])} of the pairs "
             f"(n = {people['n'].value}).",
-            f"A judge without noise would agree on {with_interval(people['ceiling'])}.",
+            f"A judge without noise would agree on {with_interval(people['ceiling'])} (the ceiling).",
         ]
     if named := [f"{name} {with_interval(row['agree'])}" for name, row in rows.items()]:
         told.append(f"Agreement of judges with {one.others}: {listed(named, most=4)}.")
@@ -224,7 +224,7 @@ def _shows(one: Agreeing, against: Table, clear: Table) -> str:
     ends = [row["difference"].high for row in rows.values() if people]
     if ends:
         less = sum(high is not None and high < 0 for high in ends)
-        told.append(f"The agreement of {less} of {counted(len(ends), 'judge')} is significantly below that of people.")
+        told.append(f"Judges significantly below people: {less} of {len(ends)}.")
     told += [f"{row[3].value} of {row[1].value} pairs are ambiguous." for row in clear.rows[:1]]
     return sentences(*told)
 
@@ -232,15 +232,15 @@ def _shows(one: Agreeing, against: Table, clear: Table) -> str:
 def _warnings(one: Agreeing, pairs: int) -> Iterator[str]:
     voices = one.whole.voices
     if not len(voices.pair):
-        yield "There are no verdicts of people, so judges are only compared with each other."
+        yield "There are no verdicts by people, so judges are compared only with each other."
     elif PEOPLE not in voices.names:
         yield (
             "No pair was rated by two people: judges are compared with the one person who rated it, and neither the "
             "agreement of people nor the ceiling can be computed."
         )
     elif single := int((voices.others.raters == 0).sum()):
-        yield f"Left out, rated by one person alone: {counted(single, 'pair')} of {len(np.unique(voices.pair))}."
+        yield f"Pairs rated by only one person, left out: {single:,} of {len(np.unique(voices.pair)):,}."
     if unanswered := int(np.isnan(one.merged.preference).sum()):
-        yield f"{unanswered} of {counted(len(one.merged), 'verdict')} have no answer and are left out."
+        yield f"Unanswered verdicts, left out: {unanswered:,} of {len(one.merged):,}."
     if rated := pairs - len(np.unique(one.merged.answered().pair)):
-        yield f"{rated} of {counted(pairs, 'pair')} have no verdict."
+        yield f"Pairs without a verdict: {rated:,} of {pairs:,}."

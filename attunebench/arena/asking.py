@@ -234,7 +234,7 @@ class VerdictWork(ArenaWork):
             yield f"{changed:,} of {len(self._texts):,} replies are shown without markdown, extra white space or names."
         own = {name: sum(self._is_own(name, pair) for pair in self._pairs.values()) for name in self.models}
         for name in filter(own.get, own) if not self._own_family else ():
-            yield f"{name} does not judge {counted(own[name], 'pair')} with a reply of its own family (--own-family)."
+            yield f"{name} skips {counted(own[name], 'pair')} with a reply of its own family (see --own-family)."
         judges = [name for name, judge in self.models.items() if judge.provider != "baseline"]
         if unknown := [name for name in judges if self._families[name] is None]:
             yield f"The family of these judges is unknown, so they judge every pair: {listed(unknown)}."

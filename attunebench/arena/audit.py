@@ -215,8 +215,8 @@ def audit_analysis(audit: Audit, task: AuditTask, ceiling: float | None = None) 
         title=f"Judge audit: {_TASKS[task]}",
         question="How often does a judge prefer the reply that the participant preferred?",
         shows=" ".join(_finding(audit, judge) for judge in audit.raters),
-        cannot="Agreement with the participant of these replies, all written or edited by models, does not show how a "
-        "judge rates other replies."
+        cannot="All of these replies were written by models, some edited by people; agreement on them does not show "
+        "how a judge rates other replies."
         + (" A pairwise audit does not validate draft scores; --task rating does." if task == "pairwise" else ""),
         tables=tuple(one for one in tables if one.rows),
         warnings=((warning,) if few else ())
@@ -225,8 +225,8 @@ def audit_analysis(audit: Audit, task: AuditTask, ceiling: float | None = None) 
 
 
 _TASKS: Mapping[AuditTask, str] = {
-    "pairwise": "comparing two replies",
-    "rating": "ratings of replies by the prompt of the draft judge",
+    "pairwise": "pairwise comparisons",
+    "rating": "ratings with the prompt of the draft judge",
 }
 
 
@@ -236,7 +236,7 @@ def _finding(audit: Audit, judge: str) -> str:
     ends = f" [{number(one.low, 2)}, {number(one.high, 2)}]" if not np.isnan(one.low) else ""
     verdict = "passes" if audit.passed(judge) else "does not pass"
     share = f"{number(one.value, 2)}{ends} of {counted(score.n, 'choice')}"
-    return f"{judge} {verdict}: it agrees with participants in {share} (best simple rule: {rule} {number(bar, 2)})."
+    return f"{judge} {verdict}: it agrees with participants on {share} (best simple rule: {rule} {number(bar, 2)})."
 
 
 def _judges(audit: Audit, ceiling: float | None) -> Table:
@@ -259,15 +259,15 @@ def _judges(audit: Audit, ceiling: float | None) -> Table:
         "Agreement with participants",
         words("rater"),
         _agreement(),
-        column("kappa", (), "Cohen κ", meaning="Agreement beyond chance, given each side's habits.", digits=2),
+        column("kappa", (), "Cohen κ", meaning="Agreement beyond chance, given each side's frequency.", digits=2),
         counts("n", (), "choices"),
         counts("clusters", (), "conversations"),
         column("ties", (), "ties", "share", "Share of ties, each counted as half."),
-        column("flips", (), "order flips", "share", "Share of pairs with another winner in the other order."),
+        column("flips", (), "order flips", "share", "Share of pairs whose winner changes with the order."),
         rows=rows,
-        caption=f"{_how(audit)} A random reply has its expected value. A judge passes if the lower bound of its "
-        f"agreement lies above the best simple rule ({audit.best_rule}, {number(audit.to_beat)}) over the choices that "
-        "it answered. Published values are over all questions of another sample.",
+        caption=f"{_how(audit)} The random reply is shown at its expected value. A judge passes if the lower bound of "
+        f"its agreement lies above the best simple rule ({audit.best_rule}, {number(audit.to_beat)}) on the choices "
+        "that it answered. Published values: all questions, another sample.",
         chart=Chart("intervals", "rater", ("agreement",), "Agreement with participants", "share", lines),
         apart=len(beside),
     )
@@ -291,14 +291,14 @@ def _splits(audit: Audit) -> Iterator[Table]:
         diagnosis_groups(one.profile.demographics.diagnoses) if one.profile else () for one in audit.conversations
     ]
     splits: tuple[tuple[str, str, str, Callable[[Choice], Sequence[str]]], ...] = (
-        ("thirds", "By third of the conversation", "third", _third),
-        ("diagnoses", "By self-reported diagnosis", "diagnosis", lambda one: groups[one.conversation]),
-        ("margins", "By margin of the participant's choices", "margin", _margin),
-        ("pairs", "By the two replies", "replies", lambda one: [one.pair.rpartition("/")[2]]),
-        ("questions", "By question", "question", lambda one: [one.question]),
+        ("thirds", "Agreement by third of the conversation", "third", _third),
+        ("diagnoses", "Agreement by self-reported diagnosis", "diagnosis", lambda one: groups[one.conversation]),
+        ("margins", "Agreement by margin of the participant's choices", "margin", _margin),
+        ("pairs", "Agreement by pair of replies", "replies", lambda one: [one.pair.rpartition("/")[2]]),
+        ("questions", "Agreement by question", "question", lambda one: [one.question]),
     )  # fmt: skip
     notes = {
-        "diagnoses": "A conversation counts in each of its groups; those without a statement in none.",
+        "diagnoses": "A conversation counts in each of its groups, and in none if no diagnosis is stated.",
         "margins": "3–0: all three other questions about the same two replies have the same winner as the general one; "
         "2–1: two of the three.",
     }

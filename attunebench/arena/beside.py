@@ -80,7 +80,7 @@ def beside(arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> Ana
             for one, cell in correlated
         ),
         cannot="A correlation over few authors is imprecise. Models differ in more than latency and size, so it does "
-        "not show what either does to replies.",
+        "not show the effect of either on replies.",
         tables=(_correlations(correlated), *tables),
     )
 
@@ -120,7 +120,7 @@ def _correlations(correlated: Sequence[tuple[Property, Cell]]) -> Table:
             "rho", [cell for _, cell in correlated], "Spearman's ρ", meaning="Between this and the rating.", digits=2
         ),
         caption=f"Intervals resample authors too; fewer than {FEWEST_MODELS} authors have none. p by "
-        "permuting authors. Logarithms have the same ranks.",
+        "permuting authors. On a log scale the ranks are the same.",
     )
 
 
@@ -134,7 +134,7 @@ def _authors(
         one.id,
         f"Rating against {one.id}",
         words("author", [authors[place] for place in at]),
-        counts("replies", [replies[place] for place in at], "", "Replies of which it is known."),
+        counts("replies", [replies[place] for place in at], "", "Replies for which it is known."),
         column("value", values[at], one.label, meaning="The median over the author's replies.", digits=2),
         column("log", np.log10(values[at] * one.scale), log, digits=2),
         column("rating", [cells[place] for place in at], meaning="As in the ratings.", better=True, digits=0),

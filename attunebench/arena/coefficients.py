@@ -1,4 +1,4 @@
-"""Coefficients of agreement over the verdicts of an arena, as cells of tables with intervals over histories.
+"""Coefficients of agreement over the verdicts of an arena, as cells of tables with intervals over conversations.
 
 Ties of a majority are left out and counted. A rater's own tie counts half, so that chance is .5 whoever is compared.
 """

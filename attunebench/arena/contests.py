@@ -117,9 +117,9 @@ class Rated:
             )
         if self.regularised:
             yield (
-                f"{by}: the wins and losses of {listed(sorted(self.regularised), most=6)} give no finite rating, since "
-                f"they won, or lost, all comparisons with the rest. A ridge of {RIDGE:g} bounds these ratings (marked "
-                f"“{REGULARISED}”): the order is known, the distance is not."
+                f"{by}: {listed(sorted(self.regularised), most=6)} always won or always lost against every other "
+                f"author, so no rating is finite. A ridge of {RIDGE:g} bounds these ratings (marked “{REGULARISED}”): "
+                "the order is known, the distances are not."
             )
 
 

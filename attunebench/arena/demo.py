@@ -32,7 +32,7 @@ from attunebench.runner import ModelSettings, RunSettings
 AUTHORS = ("majority", "random")
 JUDGES = ("longest", "lexicon")
 NOTICE = (
-    "This is a demonstration and not a finding: the conversations are synthetic, the models are built-in baselines, "
+    "This is a demonstration, not a finding: the conversations are synthetic, the models are built-in baselines, "
     "and the raters are simple rules and the synthetic participants."
 )
 _QUESTION = "general"

@@ -132,7 +132,7 @@ def read_arena(folder: Path) -> Arena:
     is right.
     """
     if not (folder / "histories.jsonl").is_file():
-        raise DataError(f"There is no arena in {folder}: histories.jsonl is missing. `arena new` makes one.")
+        raise DataError(f"There is no arena in {folder}: histories.jsonl is missing. `arena new` creates one.")
     reading = _Reading(folder)
     histories = {one.id: one for _, one in reading.unique(reading.lines("histories.jsonl", History), attrgetter("id"))}
     found = reading.lines("replies/*.jsonl", Reply)
@@ -165,8 +165,8 @@ def add_histories(folder: Path, histories: Iterable[History]) -> int:
     for one in histories:
         if (old := known.setdefault(one.id, one)).turns != one.turns:
             raise DataError(
-                f"Histories of the id {one.id!r} have different messages. An arena keeps what replies answer: change "
-                "the id, or make a new arena."
+                f"Two histories with the id {one.id!r} have different messages, and histories of an arena cannot "
+                "change; use another id, or create a new arena."
             )
         known[one.id] = one if one.source == old.source else old
     write_lines(path, known.values())
@@ -182,8 +182,8 @@ def add_replies(folder: Path, name: str, replies: Iterable[Reply]) -> int:
         old = new.setdefault((one.history, one.author), known.get((one.history, one.author), one))
         if old.text != one.text:
             raise DataError(
-                f"{one.author!r} has another reply to history {one.history!r} already, which may have been compared; "
-                "name the author differently, or make a new arena."
+                f"{one.author!r} already has another reply to history {one.history!r}, which may have been compared; "
+                "use another author name, or create a new arena."
             )
     path = lines_file(folder, "replies", name)
     added = [one for key, one in new.items() if key not in known]
@@ -236,9 +236,9 @@ class _Reading:
                 repeated.append(line)
             else:
                 opposed.setdefault(key(line[1]), [before]).append(line)
-        self._note(repeated, "that occurs twice", "is counted once", "are counted once each")
+        self._note(repeated, "repeating an earlier line", "is left out", "are left out")
         self._note(
-            [line for group in opposed.values() for line in group], "that contradicts another one", "is left out",
+            [line for group in opposed.values() for line in group], "contradicting another line", "is left out",
             "are left out",
         )  # fmt: skip
         return [line for name, line in first.items() if name not in opposed]

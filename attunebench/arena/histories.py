@@ -24,8 +24,8 @@ from attunebench.jsonfile import parse_json
 Criterion = Literal["tags", "unmet", "fit"]
 CRITERIA: Mapping[Criterion, str] = {
     "tags": "more negative than positive feelings were labelled after the last reply",
-    "unmet": "the last reply did otherwise than preferred on at least a third of the questions",
-    "fit": "the participant found that the model did not fit",
+    "unmet": "the last reply differed from what was preferred on at least a third of the questions",
+    "fit": "the participant found the model a poor fit",
 }
 _ROLES: Mapping[str, Role] = {
     **dict.fromkeys(("seeker", "user", "usr", "client", "help-seeker", "patient", "speaker"), "seeker"),
@@ -132,7 +132,7 @@ def read_material(path: Path) -> Material:
         except ValueError as error:
             raise DataError(f"{where}: {error}.") from None
     if not histories:
-        raise DataError(f"{path}: there is no history in it.")
+        raise DataError(f"{path} contains no history.")
     return Material(tuple(histories), followed_by)
 
 

@@ -89,7 +89,7 @@ def _full(possible: Possible, settings: DesignSettings) -> Made:
         history: _shuffled(history, pairs, settings.seed)[: _quota(history, settings.per_history, settings.seed)]
         for history, pairs in possible.items()
     }
-    return chosen, (f"Full design: {settings.per_history:g} random pairs a history at most, seed {settings.seed}.",)
+    return chosen, (f"Full design: at most {settings.per_history:g} random pairs per history, seed {settings.seed}.",)
 
 
 def _heart(arena: Arena, possible: Possible, settings: DesignSettings) -> Made:
@@ -105,7 +105,7 @@ def _heart(arena: Arena, possible: Possible, settings: DesignSettings) -> Made:
         mixed = [two for two in pairs if len(people & {*two}) == 1]
         others = _shuffled(history, [two for two in pairs if len(people & {*two}) != 1], settings.seed)
         chosen[history] = [*mixed, *others[: max(0, _quota(history, mean, settings.seed) - len(mixed))]]
-    how = f"HEART design: all pairs of a person and a model, and random ones up to {mean:g} a history on average"
+    how = f"HEART design: all pairs of a person and a model, and random pairs up to a mean of {mean:g} per history"
     return chosen, (f"{how}, seed {settings.seed}.",)
 
 
@@ -135,12 +135,12 @@ def _adaptive(arena: Arena, possible: Possible, there: Mapping[str, set[Authors]
     basis = (
         f"These pairs depend on the ratings so far ({len(arena.verdicts):,} verdicts); `full` and `heart` do not."
         if ratings
-        else "There are no verdicts yet, so neighbours are random; later calls choose them by the ratings so far."
+        else "There are no verdicts yet, so neighbours are random; later runs choose them by the ratings so far."
     )
     named = [name for name, kind in (("people", "human"), ("the original", "original")) if kind in kinds.values()]
     against = f"{' and '.join(named)} and " if named else ""
-    most = f"{limit:g} pairs a history at most, seed {settings.seed}"
-    about = f"Adaptive design: every author against {against}its {settings.neighbours} nearest in rating, {most}."
+    most = f"at most {limit:g} pairs per history, seed {settings.seed}"
+    about = f"Adaptive design: every author against {against}its {settings.neighbours} nearest in rating; {most}."
     return chosen, (about, basis)
 
 

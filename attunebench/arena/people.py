@@ -68,13 +68,13 @@ def people(_arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> An
     first, duels = groups[0]
     return Analysis(
         shows=" ".join((*(_sentence(group, each) for group, each in chosen), *_interaction(slices))),
-        cannot="A win says which of two replies was preferred, not by how much. People and models are those of this "
-        "arena; nothing follows for other people or models.",
+        cannot="A win shows which reply was preferred, not by how much. The results hold for the people and models of "
+        "this arena, not for others.",
         tables=tuple(one for one in tables if one.rows),
         notes=(
             f"The Elo difference is 400 · log₁₀ of people's odds, {_TIES[settings.ties]}.",
             intervals_text(first.table, settings),
-            *(("Edited replies of models stand apart and are not among “all models”.",) if not duels.own.all() else ()),
+            *(("Model replies edited by people are not among “all models”.",) if not duels.own.all() else ()),
         ),
     )
 
@@ -204,7 +204,7 @@ def _shares_table(
         counts("verdicts"),
         counts("histories", (), units),
         *(column(outcome, (), label, "share", "Share of verdicts.") for outcome, label in _OUTCOMES.items()),
-        column("decided", (), "of decided", "share", "Share of the decided pairs that people win."),
+        column("decided", (), "people win without ties", "share", "Share of the decided verdicts that people win."),
         column("elo", (), "Elo difference", "number", "People minus models.", digits=0),
         rows=rows,
         caption=f"{caption}p by flipping whole {units}{_HOLM.get(keys[-1], '')}.",
@@ -266,7 +266,7 @@ def _slices(groups: Rated) -> Table:
             shares = [[row[3] for row in part.cells(by, ("slice", name))] for name, part in parts.items()]
             difference = _difference(duels, parts[REGULAR], parts[ADVERSARIAL], by)
             rows += zip([group.name] * len(duels.names), duels.names, *shares, difference, strict=True)
-    share = "Share of the decided pairs that people win."
+    share = "Share of the decided verdicts that people win."
     # A chart of all raters would have too many lines.
     first = [row[0] for row in rows if row[0] == rows[0][0]]
     title = f"People against models by slice, {''.join(first[:1])}"
@@ -315,13 +315,13 @@ def _sentence(group: RaterGroup, duels: Duels) -> str:
     """Whether people or models win, and against which models."""
     whole, *each = (row[3] for row in duels.cells(p=duels.p, corrected=_corrected(duels.p)))
     if whole.value is None:
-        return f"Rated by {group.name}, no pair of a person and a model is decided."
-    text = f"Rated by {group.name}, replies of people win {with_interval(whole)} of the decided pairs (n = {whole.n})"
+        return f"Rated by {group.name}, every verdict on a person and a model is a tie."
+    text = f"Rated by {group.name}, people's replies win {with_interval(whole)} of the decided verdicts (n = {whole.n})"
     who = {1: "people win significantly more often", -1: "models win significantly more often"}
     text += f"; {who.get(people_win(whole), 'neither side wins significantly more often')}."
     for sign, verb in ((1, "win"), (-1, "lose")):
         names = [name for name, cell in zip(duels.names[1:], each, strict=True) if people_win(cell) == sign]
-        text += f" They {verb} significantly more often against {listed(names)}." if names and len(each) > 1 else ""
+        text += f" People {verb} significantly more often against {listed(names)}." if names and len(each) > 1 else ""
     return text
 
 

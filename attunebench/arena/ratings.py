@@ -43,11 +43,11 @@ from attunebench.statistics.bootstrap import Floats, ratio
 
 _ELO = "Bradley–Terry, 400/ln 10 · θ: 400 points are odds of 10 to 1."
 _TIES = {
-    "half": "A tie counts as half a win to both",
+    "half": "A tie counts as half a win for each",
     "dropped": "Ties are left out",
     "davidson": "Ties are fitted by Davidson's model",
 }
-_ONLY_DISTANCES = " Distances between authors can be compared between slices, single ratings cannot."
+_ONLY_DISTANCES = " Compare differences between authors across slices, not single ratings."
 _DIMENSIONS: Mapping[str, methodcaller] = {name: methodcaller("in_dimension", at) for at, name in enumerate(DIMENSIONS)}
 
 
@@ -75,12 +75,12 @@ def ratings(_arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> A
     anchor = first.rated.anchor
     return Analysis(
         shows=first.shows(),
-        cannot="A rating says how often an author's reply is preferred to the replies that it met. It assumes one "
-        "order of the authors in all histories, and does not say whether a reply helped the seeker.",
+        cannot="A rating reflects how often an author's replies are preferred to those they were compared with. It "
+        "assumes one ranking of the authors in all histories and does not show whether a reply helped the seeker.",
         tables=tuple(one for one in tables if one.rows),
         warnings=tuple(text for group in groups for text in rated[group.key].warnings(f"Rated by {group.name}")),
         notes=(
-            f"{_TIES[settings.ties]}. {anchor + ', the anchor,' if anchor else 'The mean of all authors'} is 1000.",
+            f"{_TIES[settings.ties]}. {f'The anchor, {anchor},' if anchor else 'The mean of all authors'} is 1000.",
             intervals_text(groups[0].table, settings),
         ),
     )
@@ -130,7 +130,7 @@ class Standings:
             title,
             words("author", rated.authors),
             *more,
-            counts("n", rated.n, "comparisons", "Verdicts on pairs with this author."),
+            counts("n", rated.n, "verdicts", "Verdicts on pairs with this author."),
             counts("histories", rated.units, self.group.table.unit_names[1]),
             _rating_column("rating", rated.cells(drills_of(rated.authors, ("rater", self.group.key)))),
             order=order,
@@ -153,10 +153,8 @@ class Standings:
     def of_persons(self) -> Iterator[Table]:
         """Every person's rating, on the scale of the others, where replies of people have several authors."""
         if self.persons is not None:
-            title = f"Ratings of single persons by {self.group.name}"
-            caption = (
-                "On the scale of the ratings above. That of the best person, who was chosen by it, is biased upwards."
-            )
+            title = f"Ratings of individual people by {self.group.name}"
+            caption = "Same scale as above. The rating of the best person is biased upwards by selection."
             yield self._forest("persons", title, self.persons, self._single(self.persons), caption)
 
     def shows(self) -> str:
@@ -166,17 +164,19 @@ class Standings:
         if not order:
             return "No author has a rating."
         first = rated.authors[order[0]]
-        text = f"Rated by {self.group.name}, {first} is highest: {with_interval(cells[order[0]], 0)} "
+        best = "the highest rating in its group" if len(rated.groups) > 1 else "the highest rating"
+        text = f"Rated by {self.group.name}, {first} has {best}: {with_interval(cells[order[0]], 0)} "
         text += f"(n = {cells[order[0]].n})."
         if len(order) > 1 and len(rated.groups) == 1:
             one, other = order[:2]
             units = rated.units[[one, other]].min(keepdims=True)
             gap, drawn = (of[..., [one]] - of[..., [other]] for of in (rated.value, rated.samples))
             (ahead,) = sampled_cells(gap, drawn, units, units, rated.settings)
-            text += f" The difference to {rated.authors[other]}, {with_interval(ahead, 0)} points, "
-            text += "is significant." if excludes(ahead) else "is not significant."
+            text += f" The difference from {rated.authors[other]}, {with_interval(ahead, 0)} points, "
+            few = f"is from too few {self.group.table.unit_names[1]} for a claim."
+            text += few if ahead.small else "is significant." if excludes(ahead) else "is not significant."
         for name, value in self.band().items():
-            text += f" {'People' if name == 'people' else name.capitalize()}: {number(value, 0)}."
+            text += f" {'Replies of people' if name == 'people' else name.capitalize()}: {number(value, 0)}."
         return text
 
 
@@ -206,7 +206,7 @@ def _by_rater(groups: Sequence[RaterGroup], rated: Mapping[str, Rated]) -> Table
         words("author", first.authors),
         *(_rating_column(id, of, group.name) for id, of, group in zip(ids, cells, groups, strict=True)),
         order=best_first(first.value) if len(groups) > 1 else (),
-        caption="Each column is a fit of its own; n counts verdicts.",
+        caption="Each column is a separate fit; n counts verdicts.",
         chart=Chart("heatmap", "author", ids, "Ratings by rater", "Elo points", {"1000": 1000.0}),
     )
 
@@ -239,7 +239,7 @@ def _by_part(
         words("author"),
         *(_rating_column(id, (), name.replace("_", " ")) for id, name in zip(ids, parts, strict=True)),
         rows=rows,
-        caption=f"Each {what} is a fit of its own; n counts verdicts.{note}",
+        caption=f"Each {what} is a separate fit; n counts verdicts.{note}",
         chart=chart,
     )
 
@@ -303,12 +303,12 @@ def _raters(groups: Sequence[RaterGroup], rated: Mapping[str, Rated], settings: 
         "Raters",
         words("rater"),
         counts("verdicts"),
-        counts("unanswered", (), "", "Refused, unreadable or incomplete; they enter no other number."),
+        counts("unanswered", (), "", "Refused, unreadable or incomplete; left out of all other numbers."),
         counts("pairs"),
         counts("histories", (), groups[0].table.unit_names[1]),
-        counts("both_orders", (), "both orders", "Pairs that a rater has seen in both orders; of all judges, by each."),
+        counts("both_orders", (), "both orders", "Pairs that a rater saw in both orders, summed over raters."),
         counts("flipped", (), "", "Of these, pairs whose winner changes with the order; they count as ties."),
-        column("slot", (), "first slot", "number", "Elo points that the reply shown first gains.", digits=0),
+        column("slot", (), "first slot", "number", "Elo points gained by the reply shown first.", digits=0),
         rows=rows,
-        caption="The first slot is fitted to single verdicts, before the two orders are merged.",
+        caption="The first-slot effect is fitted to single verdicts, before the two orders are merged.",
     )

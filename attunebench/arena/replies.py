@@ -119,7 +119,7 @@ def read_replies(path: Path) -> list[Reply]:
         if replies.setdefault((reply.history, reply.author), reply) != reply:
             raise DataError(f"{where}: {reply.author!r} has another reply to {reply.history!r} above.")
     if not replies:
-        raise DataError(f"{path}: there is no reply in it.")
+        raise DataError(f"{path} contains no reply.")
     return list(replies.values())
 
 

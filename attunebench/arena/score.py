@@ -27,10 +27,10 @@ class Part(NamedTuple):
 
 
 PARTS: Mapping[str, Part] = {
-    "arena-ratings": Part("Ratings", "Which author writes the better replies?", ratings),
-    "arena-people": Part("People against models", "Do people or models write the better replies?", people),
-    "arena-agreement": Part("Agreement", "Do people agree on the better reply, and judges with people?", agreement),
-    "arena-acts": Part("Acts of supporters", "Which acts do raters cite, and which do replies do?", acts),
+    "arena-ratings": Part("Ratings", "Which authors write better replies?", ratings),
+    "arena-people": Part("People against models", "Do people or models write better replies?", people),
+    "arena-agreement": Part("Agreement", "Do people agree on the better reply, and judges with them?", agreement),
+    "arena-acts": Part("Support acts", "Which acts do raters cite, and which do replies perform?", acts),
     "arena-bias": Part("Bias of judges", "What sways judges besides the quality of replies?", bias),
     "arena-beside": Part("Ratings, latency and size", "Do faster or larger models have higher ratings?", beside),
 }

@@ -74,7 +74,7 @@ def judge_audit(
     questions: Annotated[
         Literal["general", "all"],
         flag(
-            "Which choices of the participant count: by the general question, or by every question about two replies.",
+            "Choices of the participant that count: by the general question, or by all questions on two replies.",
             panel="What is asked",
         ),
     ] = "general",
@@ -116,7 +116,7 @@ def judge_audit(
     loaded, book = load(where, codebook, skip_invalid=skip_invalid, quiet=quiet)
     status = 0
     if report_only and not (folder / "histories.jsonl").is_file():
-        raise DataError(f"There is no audit in {folder}; name its judges with --judge.")
+        raise DataError(f"There is no audit in {folder}; run the command without --report-only first.")
     if not report_only:
         settings = checked(auditing.audit_settings, results=results, judges=judges_of(judges, **reached), **values)
         by, chosen = means_of(means, settings), auditing.sampled(loaded.conversations, settings)
@@ -137,7 +137,7 @@ def judge_audit(
         raise DataError(f"No audit in {folder}: {why}") from None
     emit_analyses([analysis], format, None, full=full)
     if not quiet:
-        say(f"Written: {folder / 'audit.json'}.")
+        say(f"Audit written to {folder / 'audit.json'}.")
     if status or loaded.skipped:
         raise typer.Exit(status or 1)
 

@@ -65,7 +65,7 @@ def draw_arena(
             except Missing as missing:
                 skipped.append(Skipped(name, str(missing)))
                 continue
-            lead = " ".join(filter(None, (f"{table.title}.", *sentences_of(table.caption)[:1])))
+            lead = " ".join(filter(None, (f"{table.title}.".replace("?.", "?"), *sentences_of(table.caption)[:1])))
             entry = Entry(name, table.title, "", lead, page=_page(sheet))
             pictures.append(picture(source, entry, sheet, table.title, analysis, sample))
     return pictures, skipped

@@ -143,10 +143,11 @@ def validation_text(
     """What `standing_of` found, in sentences; a judge that is not named is ""."""
     lines = []
     if failed:
-        judges = [f"{judge}: {why}" if judge else "a judge that is not named" for judge, why in failed.items()]
+        alike = {why: [one or "an unnamed judge" for one in failed if failed[one] == why] for why in failed.values()}
+        judges = [f"{', '.join(names)}: {why}" for why, names in alike.items()]
         lines.append(f"{mark}Not validated against participants: {'; '.join(judges)}.")
         if any("audited" in why for why in failed.values()):
-            lines[0] += f" `attune-bench judge-audit --task {task}` tests a judge."
+            lines[0] += f" Audit a judge with `attune-bench judge-audit --task {task}`."
     if passed:
         judges = [f"{judge}: {why}" for judge, why in passed.items()]
         lines.append(f"Validated against participants: {'; '.join(judges)}.")

@@ -116,7 +116,7 @@ def judge(
         int, flag("Orders in which a pair is shown: 2 (both), or 1 (at random).", panel="Judges", min=1, max=2)
     ] = 2,
     own_family: Annotated[
-        bool, flag("Also judge replies of models of the judge's own vendor.", "--own-family", panel="Judges")
+        bool, flag("Also judge pairs with a reply of the judge's own family (vendor).", "--own-family", panel="Judges")
     ] = False,
     dry_run: DryRunOption = False,
     quiet: QuietOption = False,
@@ -127,8 +127,8 @@ def judge(
 ) -> None:
     """Have judges compare the replies of every pair, blind and in both orders. Rerun to resume.
 
-    Each verdict is requested in a fresh context. Replies are shown without markdown and without their authors. A judge
-    skips pairs with replies of its own vendor's models.
+    Each verdict is requested in a fresh context. Replies are shown without markdown or author names. A judge skips
+    pairs with a reply of its own family (models of the same vendor).
     """
     from attunebench.arena import asking
 
@@ -151,7 +151,7 @@ def judges_of(named: Sequence[str] | None, base_url: str | None, api_key: str | 
     reached = {provider: (base_url, api_key) for provider, _, _ in found if provider != "baseline"}
     # A key must not travel to another host than the one that it is for.
     if (base_url or api_key) and len(reached) > 1:
-        raise UsageError("--base-url and --api-key apply to judges of one provider; name its judges alone.")
+        raise UsageError("--base-url and --api-key apply to judges of one provider; run other providers separately.")
     return [model_settings(provider, model, *reached.get(provider, (None, None))) for provider, _, model in found]
 
 

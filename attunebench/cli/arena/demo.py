@@ -17,8 +17,8 @@ def demo(
     ),
     full: Annotated[bool, flag("Print every table of the report.", "--full", "--all")] = False,
 ) -> None:
-    """Compare the replies in the bundled conversations and those of baselines, by built-in judges, and report.
-    Requires no key and no network. The numbers are no finding.
+    """Have built-in judges compare the replies of the bundled conversations and of baselines, and report. Requires no
+    key and no network. The numbers are not a finding.
 
     Overwrites only folders that it created.
     """
@@ -43,6 +43,6 @@ def demo(
     brief = replace(ratings, tables=tuple(one for one in ratings.tables if one.id == "by-rater"))
     emit_analyses(scores.analyses if full else [brief], "terminal", None, full=full)
     where, place = shlex.quote(str(file)), shlex.quote(str(folder))
-    say(f"\nThe page: {page}; open it in a browser.")
+    say(f"\nReport written to {page}; open it in a browser.")
     say(f"All tables: attune-bench arena report {where} --full")
-    say(f"Another judge: attune-bench arena judge {place} --judge PROVIDER:MODEL")
+    say(f"To add a judge: attune-bench arena judge {place} --judge PROVIDER:MODEL")

@@ -41,39 +41,39 @@ def new(
     ] = None,
     mode: Annotated[str, flag("Mode of the results.")] = "default",
     candidates: Annotated[
-        bool, flag("Take the three replies of each turn of the conversations.", "--candidates/--no-candidates")
+        bool, flag("Add the three candidate replies of each turn of the conversations.", "--candidates/--no-candidates")
     ] = True,
     human_replies: Annotated[
         str | None,
-        flag("People wrote the supporter's part of the dialogues: their next message is a reply of AUTHOR.",
+        flag("People wrote the supporter's turns of dialogues: add the next one as a reply by AUTHOR.",
              metavar="AUTHOR", shown="no replies"),
     ] = None,
     adversarial: Annotated[
         list[str] | None,
-        flag("What makes a history of a conversation adversarial: tags, unmet, fit or none; use commas.",
+        flag("Criteria for adversarial histories of conversations: tags, unmet, fit or none; use commas.",
              metavar="CRITERIA", shown="tags,unmet,fit"),
     ] = None,
-    adversarial_needs: Annotated[int, flag("How many of these must hold.", metavar="N", min=1)] = 2,
+    adversarial_needs: Annotated[int, flag("How many of these criteria must hold.", metavar="N", min=1)] = 2,
     slices: Annotated[
         Path | None, flag("JSON or JSONL of id, slice and tags, for histories or whole conversations.", metavar="FILE")
     ] = None,
-    limit: Annotated[int | None, flag("Draw at most N of the histories.", metavar="N", shown="all", min=1)] = None,
+    limit: Annotated[int | None, flag("Only N histories, chosen at random.", metavar="N", shown="all", min=1)] = None,
     seed: Annotated[int, flag("Random seed of --limit.", min=0)] = 0,
     skip_invalid: SkipInvalidOption = False,
 ) -> None:  # fmt: skip
-    """Create an arena of histories and the replies that exist, or add to one. Nothing in an arena is overwritten:
-    replies, pairs and verdicts stay.
+    """Create an arena of histories and the replies that exist, or add to one. Existing replies, pairs and verdicts are
+    never overwritten.
 
-    The adversarial slice is decided by labels of what a history shows: tags (more negative than positive feelings were
-    labelled after the last reply), unmet (that reply did otherwise than preferred on at least a third of the
-    questions), fit (the participant found that the model did not fit).
+    Histories are adversarial by their labels: tags (more negative than positive feelings were labelled after the last
+    reply), unmet (that reply differed from what was preferred on at least a third of the questions), fit (the
+    participant found the model a poor fit).
     """
     from attunebench.arena.folder import add_histories, add_replies, note_step, read_arena
     from attunebench.arena.histories import drawn
     from attunebench.arena.replies import drafts_of
 
     if not (conversations or histories or replies or results or slices):
-        raise UsageError("Name what the arena is made of: --conversations, --histories, --replies or --results.")
+        raise UsageError("Nothing to add; give --conversations, --histories, --replies, --results or --slices.")
     if arena.exists() and not (arena / "histories.jsonl").is_file() and (arena.is_file() or any(arena.iterdir())):
         raise UsageError(f"{arena} is neither empty nor an arena, so nothing was written; name another folder.")
     rule = _rule(adversarial, adversarial_needs)
@@ -94,7 +94,7 @@ def new(
     for name, lines in given.items():
         answering = [one for one in lines if one.history in known.histories]
         if limit is None and (others := len(lines) - len(answering)):
-            say(f"Left out of {printable(name)}: {counted(others, 'reply', 'replies')} to other histories.")
+            say(f"Left out of {printable(name)}: {counted(others, 'reply', 'replies')} to histories not in the arena.")
         add_replies(arena, name, answering)
     sources = [conversations, *(histories or ()), *(replies or ()), *(results or ()), slices]
     how = {"adversarial": conversations and str(rule), "mode": results and mode, "seed": limit and seed}

@@ -25,7 +25,7 @@ def pairs(
     per_history: Annotated[
         float | None,
         flag(
-            "Pairs a history, at most (adaptive, full) or on average (heart).",
+            "Pairs per history: the maximum (adaptive, full) or the mean (heart).",
             metavar="N",
             shown="12 (adaptive), 9.3 (heart), all (full)",
             min=0.1,
@@ -35,9 +35,9 @@ def pairs(
     neighbours: Annotated[int, flag("Neighbours of each author (adaptive).", metavar="N", min=1)] = 2,
     seed: Annotated[int, flag("Random seed.", min=0)] = 0,
 ) -> None:
-    """Choose the pairs of replies to compare, each within one history. Pairs that are there stay, with their verdicts.
+    """Choose the pairs of replies to compare, each within one history. Existing pairs and verdicts stay.
 
-    heart and full depend on ids and the seed alone. adaptive also depends on the verdicts so far: run it, judge, and
+    heart and full depend only on ids and the seed. adaptive also depends on the verdicts so far: run it, judge, and
     run it again with a larger --per-history.
     """
     from attunebench.arena.folder import add_pairs, note_step, read_arena
@@ -53,7 +53,7 @@ def pairs(
     show_arena(read_arena(arena))
     typer.echo(f"New pairs  {added:,}")
     if not added:
-        say("Nothing was added: all pairs of this design are there. A larger --per-history adds pairs.")
+        say("No pairs were added: the arena has all pairs of this design. A larger --per-history adds more.")
     if len(chosen.groups) > 1:
         apart = listed((printable(" and ".join(group), 100) for group in chosen.groups), most=4)
         say(

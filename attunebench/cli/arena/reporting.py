@@ -55,7 +55,7 @@ def report(
         ),
     ] = None,
     no_texts: Annotated[
-        bool, flag("Include numbers only, no histories, replies and verdicts.", "--no-texts", panel="HTML page")
+        bool, flag("Include only numbers, without histories, replies and verdicts.", "--no-texts", panel="HTML page")
     ] = False,
 ) -> None:
     """Show ratings, people against models, agreement, rationales and bias of judges, each with n and interval."""
@@ -69,7 +69,7 @@ def report(
         shown = [replace(one, tables=_lead(one.tables)) for one in analyses] if brief else analyses
         emit_analyses(shown, format, output, full=full, protect=[file])
         if brief and (left := sum(len(one.tables) for one in analyses) - sum(len(one.tables) for one in shown)):
-            say(f"{counted(left, 'more table')}: --full, another --format, or --format html for a page.")
+            say(f"{counted(left, 'more table')}: use --full, or --format html for a page.")
         return
     if full:
         raise UsageError("The page contains everything: --format html does not take --full.")

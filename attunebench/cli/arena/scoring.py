@@ -27,19 +27,19 @@ def score(
     ),
     ties: Annotated[
         Literal["half", "dropped", "davidson"],
-        flag("How ties enter ratings: as half a win of each, not at all, or by Davidson's model.", panel=_STATISTICS),
+        flag("How ties enter ratings: as half a win for each, not at all, or by Davidson's model.", panel=_STATISTICS),
     ] = "half",
     anchor: Annotated[
         str, flag("Author whose rating is 1000.", metavar="AUTHOR", shown="mean of all authors", panel=_STATISTICS)
     ] = "",
     ensemble: Annotated[
         Literal["majority", "mean"],
-        flag("How the verdicts of several judges become one: by majority or by mean preference.", panel=_STATISTICS),
+        flag("How verdicts of several judges are combined: by majority or by mean preference.", panel=_STATISTICS),
     ] = "majority",
     ambiguous: Annotated[
         float,
         flag(
-            "Pairs with a smaller majority of people are called ambiguous.",
+            "Pairs with a smaller majority of people are ambiguous.",
             shown="2/3",
             panel=_STATISTICS,
             min=0,
@@ -54,7 +54,8 @@ def score(
 ) -> None:
     """Compute ratings, people against models, agreement, rationales and bias of judges from the verdicts of an arena.
 
-    Intervals resample histories, never single verdicts. Calls no model. Show the numbers with `arena report`.
+    Intervals resample conversations, or histories that are of none, never single verdicts. Calls no model. Show the
+    numbers with `arena report`.
     """
     from attunebench.arena.folder import read_arena
     from attunebench.arena.sampling import ArenaSettings
@@ -66,7 +67,7 @@ def score(
         raise UsageError(f"{output} would replace a file of an arena; name another file with -o.")
     read = read_arena(arena)
     if not read.verdicts:
-        raise DataError(f"{arena} contains no verdicts; `attune-bench arena judge` or people give them.")
+        raise DataError(f"{arena} has no verdicts; run `attune-bench arena judge`, or add those of people.")
     settings = ArenaSettings(ties, anchor, ensemble, ambiguous, seed, resamples)
     judges = dict.fromkeys(one.rater for one in read.verdicts if one.rater_kind == "judge")
     notices = arena_notices(judges, read.made, arena)

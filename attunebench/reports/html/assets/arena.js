@@ -7,7 +7,7 @@ const NAMES = ["pair", ...WHERE];
 const STRENGTH = { 0: "much better", 1: "slightly better", 3: "slightly better", 4: "much better" };
 const RATERS = new Map([["people", "human"], ["judges", "judge"]]);
 const SORTS = {
-  flipped: "Only verdicts of raters whose two orders name different winners.",
+  flipped: "Only verdicts by raters whose winner changes with the order.",
   unanswered: "Only verdicts without an answer.",
   tied: "Only pairs on which no reply has the majority of the people, or of the judges where no person saw the pair.",
   ambiguous: "Only pairs on which the majority is below the threshold.",
@@ -160,7 +160,7 @@ async function showPairs(asked) {
     sidesOf(one).slice(own).map((each) => make("td", { class: "w" }, name(each))), [one.better, one.same, one.worse, ...(none ? [one.none] : [])].map((count) => make("td", {}, count))));
   const order = values.author === undefined ? "Closest pairs first." : "Losses first.";
   fill(titleOf(values), values.pairs ? make("p", { class: "note" }, SORTS[values.pairs]) : null, filterBar(values), make("p", { class: "count", role: "status" }, countText(found)),
-    make("p", { class: "note" }, `${order} Each order of a judge is a verdict of its own.`),
+    make("p", { class: "note" }, `${order} Each order of a judge counts as a verdict.`),
     found.length ? make("div", {}, tableOf("Pairs", ["history", ...["reply", "against"].slice(own), "better", "same", "worse", ...(none ? ["unanswered"] : [])], body, 3 - own), more) : make("p", { class: "missing" }, "No verdict matches."));
 }
 
