@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from attunebench.analyses.table import (
     Analysis,
     Cell,
     Chart,
-    ChartKind,
     Drill,
     Filled,
     Missing,
@@ -30,12 +29,12 @@ from attunebench.analyses.table import (
     words,
 )
 from attunebench.analyses.verdicts import listed, with_interval
-from attunebench.arena.cells import difference_cells, excludes, share_cells
+from attunebench.arena.cells import difference_cells, excludes, share_cells, without_empty_columns
 from attunebench.arena.folder import Arena
 from attunebench.arena.objects import ADVERSARIAL, REGULAR, ReplyKind
-from attunebench.arena.sampling import JUDGES, ArenaSettings, Draws, intervals_text
-from attunebench.arena.table import PEOPLE, VerdictTable
-from attunebench.statistics.bootstrap import Floats, Labels, ratio, sum_by_cluster
+from attunebench.arena.sampling import ArenaSettings, Draws, intervals_text
+from attunebench.arena.table import JUDGES, PEOPLE, VerdictTable
+from attunebench.statistics.bootstrap import Floats, Labels, ratio, ratio_of_sums, sum_by_cluster
 from attunebench.text import levelled
 
 WARMTH = "generic warmth"
@@ -98,14 +97,16 @@ def warmth_of(text: str) -> int:
 
 def acts(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis:
     """Which acts people and judges cite in their rationales, and how often replies do them, human against model."""
-    citing = _Citing(arena, table, settings)
-    made = [*citing.tables(), *([_Doing(arena, table, settings).table()] if arena.replies else [])]
-    if not made:
+    cited, told = _Citing(arena, table, settings).tables()
+    if not cited and not arena.replies:
         raise Missing("This arena has no rationales and no replies to search for acts.")
+    if arena.replies:
+        done, shown = _Doing(arena, table, settings).table()
+        cited, told = [*cited, done], f"{told} {shown}".strip()
     return Analysis(
-        shows=" ".join(filter(None, (_cited_text(made), _done_text(made)))),
+        shows=told,
         cannot=_CANNOT,
-        tables=tuple(made),
+        tables=tuple(cited),
         notes=(
             f"Acts: {'; '.join(f'{act.name} ({act.meaning})' for act in lexicon())}.",
             intervals_text(table, settings),
@@ -113,70 +114,65 @@ def acts(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis
     )
 
 
+def rows_of_raters(table: VerdictTable) -> dict[str, Labels]:
+    """The rows of people together and of each judge."""
+    judged = table.judges[table.rater]
+    rows = {} if judged.all() else {PEOPLE: np.flatnonzero(~judged)}
+    return rows | {table.raters[at]: np.flatnonzero(table.rater == at) for at in np.unique(table.rater[judged])}
+
+
 class _Citing:
     """Verdicts with a rationale: `told`, and which acts each cites, `cited`."""
 
     def __init__(self, arena: Arena, table: VerdictTable, settings: ArenaSettings) -> None:
         rationales = [one.rationale for one in arena.verdicts if not one.check]
-        rows = np.flatnonzero(
-            np.array([bool(text.strip()) for text in rationales], dtype=bool) & ~np.isnan(table.winner)
-        )
-        self.settings, self.told = settings, table.where(rows)
-        self.cited = acts_in([rationales[row] for row in rows], "cited")
-        self.judged = self.told.judges[self.told.rater] if len(rows) else np.zeros(0, dtype=bool)
+        there = np.array([bool(text.strip()) for text in rationales], dtype=bool) & ~np.isnan(table.winner)
+        self.settings, self.told = settings, table.where(there)
+        self.cited = acts_in([text for text, one in zip(rationales, there, strict=True) if one], "cited")
 
-    def tables(self) -> list[Table]:
-        if not len(self.told):
-            return []
-        several = len(np.unique(self.told.rater[self.judged])) > 1
-        return [self._cited(), *([self._by_rater()] if several else [])]
-
-    def shares(self, rows: Labels, rater: str) -> tuple[list[Cell], Floats]:
-        """How often each act is cited in these rationales."""
-        cited, part = self.cited[rows], self.told.where(rows)
-        drills = [Drill(where=(("rater", rater),))] * cited.shape[1]
-        sums = Draws(part, self.settings).sums
-        return share_cells(sums, part.history, cited, np.ones_like(cited), self.settings, drills)
-
-    def _cited(self) -> Table:
-        sides = {PEOPLE: np.flatnonzero(~self.judged), JUDGES: np.flatnonzero(self.judged)}
-        there = {name: self.shares(rows, name) for name, rows in sides.items() if len(rows)}
-        columns = [
-            column(name, cells, name, "share", f"Share of rationales by {name} that cite the act.")
-            for name, (cells, _) in there.items()
-        ]
-        if len(there) > 1:
-            (people, drawn), (judges, also) = there.values()
-            difference = difference_cells(people, judges, drawn - also, self.settings, [None] * len(people))
-            meaning = "People's share minus judges' share."
-            columns += [
-                column("difference", difference, "people − judges", "share", meaning),
-                *self._overlap(*sides.values()),
-            ]
-        kind: ChartKind = "dumbbells" if len(there) > 1 else "intervals"
-        return table(
+    def tables(self) -> tuple[list[Table], str]:
+        """What people and judges cite, and where there are several what each judge does; in a sentence too."""
+        raters, judged = rows_of_raters(self.told), self.told.judges[self.told.rater]
+        if not raters:
+            return [], "No verdict has a rationale."
+        rows = {PEOPLE: np.flatnonzero(~judged), JUDGES: np.flatnonzero(judged)}
+        (people, drawn), (judges, also) = (self._shares(of, self.cited[of], 1.0, name) for name, of in rows.items())
+        difference = difference_cells(people, judges, drawn - also, self.settings, [None] * len(people))
+        both = all(map(len, rows.values()))
+        cited = table(
             "cited",
             "Which acts do rationales cite?",
             words("act", [act.name for act in lexicon()]),
-            *columns,
-            caption="n: rationales.",
-            chart=Chart(kind, "act", tuple(there), "Acts cited in rationales", "share of rationales", lead=True),
-        )
+            column(PEOPLE, people, PEOPLE, "share", "Share of rationales by people that cite the act."),
+            column(JUDGES, judges, JUDGES, "share", "Share of rationales by judges that cite the act."),
+            column("difference", difference, "people − judges", "share", "People's share minus judges' share."),
+            *self._overlap(*rows.values()),
+            caption=f"n: rationales. {_certain(self.told)}",
+            chart=Chart(
+                "dumbbells" if both else "intervals", "act", tuple(name for name, of in rows.items() if len(of)),
+                "Acts cited in rationales", "share of rationales", lead=True,
+            ),
+        )  # fmt: skip
+        text = [_most(name, cells) for name, cells in ((PEOPLE, people), (JUDGES, judges)) if len(rows[name])]
+        text += [_differences(difference, "People", "judges", "cite")] if both else []
+        several = [self._by_rater(raters)] if len(raters) > 1 + (PEOPLE in raters) else []
+        return [without_empty_columns(cited), *several], " ".join(text)
+
+    def _shares(self, rows: Labels, above: Floats, below: ArrayLike, rater: str) -> tuple[list[Cell], Floats]:
+        """Of each act Σ above / Σ below over these verdicts."""
+        part, drills = self.told.where(rows), [Drill(where=(("rater", rater),))] * above.shape[1]
+        of = np.broadcast_to(below, above.shape)
+        return share_cells(Draws(part, self.settings).sums, part.unit, above, of, self.settings, drills)
 
     def _overlap(self, people: Labels, judges: Labels) -> list[Filled]:
         """How often a person and a judge who prefer the same reply of a pair cite the same act."""
-        key = self.told.pair * 3 + self.told.winner.astype(np.intp)
-        size = 3 * len(self.told.pairs) + 2
-        count = np.bincount(key[judges] + 1, minlength=size)
-        rows = people[count[key[people] + 1] > 0]
-        place = key[rows] + 1
-        by_judges = sum_by_cluster(self.cited[judges], key[judges] + 1, size)
-        one, other = self.cited[rows], by_judges[place] / count[place, None]
-        both, part = one * other, self.told.where(rows)
-        drills = [Drill(where=(("rater", PEOPLE),))] * one.shape[1]
-        either = one + other - both
-        cells, _ = share_cells(Draws(part, self.settings).sums, part.history, both, either, self.settings, drills)
-        first, second = (side.mean(axis=0) if len(rows) else np.full(one.shape[1], np.nan) for side in (one, other))
+        key, size = 3 * self.told.pair + (self.told.winner + 1).astype(np.intp), 3 * len(self.told.pairs)
+        count = np.bincount(key[judges], minlength=size)
+        rows = people[count[key[people]] > 0]
+        one, place = self.cited[rows], key[rows]
+        other = sum_by_cluster(self.cited[judges], key[judges], size)[place] / count[place, None]
+        cells, _ = self._shares(rows, one * other, one + other - one * other, PEOPLE)
+        first, second = (ratio_of_sums(side, np.ones_like(side)) for side in (one, other))
         chance = ratio(first * second, first + second - first * second)
         meaning = "Where a person and a judge prefer the same reply and one cites it: how often both do; n: by people."
         independent = "Expected overlap if both cited the act independently, at the same rates."
@@ -185,14 +181,8 @@ class _Citing:
             column("by_chance", chance, "by chance", "share", independent),
         ]
 
-    def _by_rater(self) -> Table:
+    def _by_rater(self, raters: Mapping[str, Labels]) -> Table:
         """A row for people and for each judge."""
-        groups = [(PEOPLE, np.flatnonzero(~self.judged))]
-        groups += [
-            (self.told.raters[at], np.flatnonzero(self.told.rater == at))
-            for at in np.unique(self.told.rater[self.judged])
-        ]
-        rows = [[name, *self.shares(rows, name)[0]] for name, rows in groups if len(rows)]
         columns = [column(act.name.replace(" ", "_"), (), act.name, "share", f"It {act.meaning}.") for act in lexicon()]
         names = tuple(one.column.id for one in columns)
         return table(
@@ -200,8 +190,8 @@ class _Citing:
             "Which acts does each judge cite?",
             words("rater"),
             *columns,
-            rows=rows,
-            caption="Share of the rater's rationales that cite the act; n: rationales.",
+            rows=[[name, *self._shares(of, self.cited[of], 1.0, name)[0]] for name, of in raters.items()],
+            caption=f"Share of the rater's rationales that cite the act; n: rationales. {_certain(self.told)}",
             chart=Chart("heatmap", "rater", names, "Acts cited by each rater", "share of rationales"),
         )
 
@@ -214,93 +204,78 @@ class _Doing:
         self.settings, self.draws = settings, settings.resampling(verdicts).weights.astype(np.float64)
         self.kind = np.array([one.kind for one in replies], dtype=np.str_)
         self.history = np.array([place[one.history] for one in replies], dtype=np.intp)
+        self.unit, self.certain = verdicts.units[self.history], _certain(verdicts)
         self.slice = np.array(verdicts.slices, dtype=np.str_)[self.history]
         self.done = acts_in([one.text for one in replies], "done")
-        self.kinds = [kind for kind in _KINDS if (self.kind == kind).any()]
-        models = [kind for kind in self.kinds if kind in _MODELS]
-        self.compared: tuple[ReplyKind, ...] = ("human", models[0]) if "human" in self.kinds and models else ()
+        self.model: ReplyKind = next((kind for kind in _MODELS if (self.kind == kind).any()), "model")
 
-    def table(self) -> Table:
+    def table(self) -> tuple[Table, str]:
         """How often replies of each kind do each act, in adversarial and in regular histories."""
-        slices = [name for name in (ADVERSARIAL, REGULAR) if (self.slice == name).any()]
-        slices += [_EVERYWHERE] if len(np.unique(self.slice)) > 1 or not slices else []
-        difference = column("difference", (), f"human − {self.compared[-1]}" if self.compared else "", "share", _SAME)
-        kind: ChartKind = "dumbbells" if self.compared else "intervals"
-        shown = self.compared or tuple(self.kinds[:1])
-        return table(
+        slices = {name: self.slice == name for name in (ADVERSARIAL, REGULAR) if (self.slice == name).any()}
+        if not all(of.all() for of in slices.values()) or not slices:
+            slices[_EVERYWHERE] = self.slice == self.slice
+        rows = [row for name, of in slices.items() for row in self._rows(name, of)]
+        compared, name = rows[0][-1].n, next(iter(slices))
+        shown = ("human", self.model) if compared else tuple(kind for kind in _KINDS if (self.kind == kind).any())[:1]
+        made = table(
             "done",
             "Which acts do replies perform?",
             words("slice"),
             words("act"),
-            *(column(one, (), _LABELS.get(one, one), "share", "Share that perform the act.") for one in self.kinds),
-            *([difference] if self.compared else []),
-            rows=[row for name in slices for row in self._rows(name)],
-            caption="n: replies.",
-            chart=Chart(kind, "act", shown, "Acts performed in replies", "share of replies", across="slice"),
-        )
+            *(column(one, (), _LABELS.get(one, one), "share", "Share that perform the act.") for one in _KINDS),
+            column("difference", (), f"human − {self.model}", "share", _SAME),
+            rows=rows,
+            caption=f"n: replies. {self.certain}",
+            chart=Chart(
+                "dumbbells" if compared else "intervals", "act", shown, "Acts performed in replies", "share of replies",
+                across="slice",
+            ),
+        )  # fmt: skip
+        where = "" if name == _EVERYWHERE else f" in {name} histories"
+        difference = [row[-1] for row in rows[: len(lexicon())]]
+        text = _differences(difference, "Human replies", f"{self.model} replies", "perform", where) if compared else ""
+        return without_empty_columns(made), text
 
-    def _rows(self, name: str) -> list[list[Cell | str]]:
-        """A row for each act: the slice, the act, a cell for each kind, and the difference of the two compared."""
-        everywhere = name == _EVERYWHERE
-        rows = {kind: (self.kind == kind) & (everywhere | (self.slice == name)) for kind in self.kinds}
-        where = () if everywhere else (("slice", name),)
-        columns = [self._shares(rows[kind], ("kind", kind), *where)[0] for kind in self.kinds]
-        if self.compared:
-            both = [self.history[rows[kind]] for kind in self.compared]
-            shared = np.isin(self.history, np.intersect1d(both[0], both[1]))
-            sides = [self._shares(rows[kind] & shared, ("kind", kind), *where) for kind in self.compared]
-            (one, drawn), (other, also) = sides
-            columns.append(difference_cells(one, other, drawn - also, self.settings, [cell.drill for cell in one]))
+    def _rows(self, name: str, there: NDArray[np.bool_]) -> list[list[Any]]:
+        """A row for each act: the slice, the act, a cell for each kind, and the difference of people and models."""
+        rows = {kind: there & (self.kind == kind) for kind in _KINDS}
+        where = () if name == _EVERYWHERE else (("slice", name),)
+        columns = [self._shares(rows[kind], ("kind", kind), *where)[0] for kind in _KINDS]
+        people, models = rows["human"], rows[self.model]
+        shared = np.isin(self.history, np.intersect1d(self.history[people], self.history[models]))
+        one, drawn = self._shares(people & shared, ("kind", "human"), *where)
+        other, also = self._shares(models & shared, ("kind", self.model), *where)
+        columns.append(difference_cells(one, other, drawn - also, self.settings, [cell.drill for cell in one]))
         return [[name, act.name, *cells] for act, *cells in zip(lexicon(), *columns, strict=True)]
 
     def _shares(self, rows: NDArray[np.bool_], *where: tuple[str, str]) -> tuple[list[Cell], Floats]:
-        history, done = self.history[rows], self.done[rows]
+        unit, done = self.unit[rows], self.done[rows]
         return share_cells(
-            lambda values: self.draws @ sum_by_cluster(values, history, self.draws.shape[1]),
-            history, done, np.ones_like(done), self.settings, [Drill(where=where)] * done.shape[1],
+            lambda values: self.draws @ sum_by_cluster(values, unit, self.draws.shape[1]),
+            unit, done, np.ones_like(done), self.settings, [Drill(where=where)] * done.shape[1],
         )  # fmt: skip
 
 
-def _cited_text(tables: Sequence[Table]) -> str:
-    """Which act each side cites most, and where they differ."""
-    made = next((one for one in tables if one.id == "cited"), None)
-    if made is None:
-        return "No verdict has a rationale."
-    ids = [one.id for one in made.columns]
-    parts = []
-    for side in (PEOPLE, JUDGES):
-        if side in ids:
-            row = max(made.rows, key=lambda row: number_of(row[ids.index(side)]) or 0.0)
-            cell = row[ids.index(side)]
-            often = f"cite {row[0].value} most often ({with_interval(cell)}, n = {cell.n})"
-            parts.append(f"{side} {often if cell.value else 'cite none of the acts'}")
-    text = f"{listed(parts)}."
-    return f"{text[0].upper()}{text[1:]} {_differences(made, 0, made.rows, 'People', 'judges', 'cite')}".strip()
+def _certain(table: VerdictTable) -> str:
+    return f"A share of 0 or 1 has a Wilson interval in which each {table.unit_names[0]} counts once."
 
 
-def _done_text(tables: Sequence[Table]) -> str:
-    """In what replies of people and models differ, in adversarial histories if there are any."""
-    made = next((one for one in tables if one.id == "done"), None)
-    if made is None or made.columns[-1].id != "difference":
-        return ""
-    name = str(made.rows[0][0].value)
-    rows = [row for row in made.rows if row[0].value == name]
-    other = made.columns[-1].label.rpartition(" ")[2]
-    where = f" in {name} histories" if name != _EVERYWHERE else ""
-    return _differences(made, 1, rows, "Human replies", f"{other} replies", "perform", where)
+def _most(side: str, cells: Sequence[Cell]) -> str:
+    """Which act people or judges cite most."""
+    at = int(np.argmax([number_of(cell) or 0.0 for cell in cells]))
+    often = f"{lexicon()[at].name} most often ({with_interval(cells[at])}, n = {cells[at].n})"
+    return f"{side.capitalize()} cite {often if cells[at].value else 'none of the acts'}."
 
 
-def _differences(
-    made: Table, at: int, rows: Sequence[Sequence[Cell]], one: str, other: str, verb: str, where: str = ""
-) -> str:
-    """The significant differences of a table, in a sentence; "" where it has none to show."""
-    place = next((place for place, column in enumerate(made.columns) if column.id == "difference"), None)
-    if place is None:
-        return ""
-    usable = [row for row in rows if row[place].low is not None and not row[place].small]
-    shown = [f"{row[at].value} ({with_interval(row[place], sign=True)})" for row in usable if excludes(row[place])]
-    if not usable:
-        return f"Differences between {one.lower()} and {other}{where} cannot be estimated."
+def _differences(cells: Sequence[Cell], one: str, other: str, verb: str, where: str = "") -> str:
+    """The acts in which two sides differ significantly."""
+    shown = [
+        f"{act.name} ({with_interval(cell, sign=True)}, n = {cell.n})"
+        for act, cell in zip(lexicon(), cells, strict=True)
+        if excludes(cell)
+    ]
+    if all(cell.small or cell.value is None for cell in cells):
+        return f"Too few histories or conversations to compare {one.lower()} with {other}{where}."
     if not shown:
         return f"{one} and {other} do not differ significantly in any act{where}."
     return f"{one} {verb} these acts more (+) or less often (−) than {other}{where}: {listed(shown, most=8)}."

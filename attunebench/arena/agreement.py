@@ -17,8 +17,8 @@ from attunebench.analyses.verdicts import listed, sentences, with_interval
 from attunebench.arena.ceiling import ceiling, spread_of
 from attunebench.arena.coefficients import Agreeing, Part, bounds
 from attunebench.arena.folder import Arena
-from attunebench.arena.sampling import JUDGES, ArenaSettings
-from attunebench.arena.table import PEOPLE, VerdictTable
+from attunebench.arena.sampling import ArenaSettings
+from attunebench.arena.table import JUDGES, PEOPLE, VerdictTable
 from attunebench.statistics.agreement import Scale, krippendorff_alpha
 from attunebench.statistics.bootstrap import Floats, Labels
 
@@ -72,7 +72,7 @@ def agreement(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Ana
         warnings=tuple(_warnings(one, len(arena.pairs))),
         notes=(
             f"{100 * settings.level:g} % percentile bootstrap intervals for these raters, {settings.resamples:,} "
-            "resamples of histories. n: pairs.",
+            f"resamples of {table.unit_names[1]}. n: pairs.",
         ),
     )
 

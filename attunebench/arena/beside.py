@@ -97,7 +97,7 @@ def _values(arena: Arena, authors: Sequence[str], field: str) -> tuple[Floats, l
 
 
 def _correlation(rated: Rated, values: Floats, name: str) -> Cell:
-    """Spearman's ρ with an interval over histories and authors; none under four authors."""
+    """Spearman's ρ with an interval over conversations and authors; none under four authors."""
     there = np.flatnonzero(~np.isnan(values + rated.value))
     ratings, samples, values = rated.value[there], rated.samples[:, there], values[there]
     rng = rated.settings.rng(f"beside {name}")
@@ -106,7 +106,7 @@ def _correlation(rated: Rated, values: Floats, name: str) -> Cell:
     rho = rank_correlations(np.stack([ratings, values])[None])[0, 0, 1]
     bounds = percentile_interval(rank_correlations(pairs)[:, 0, 1, None], rated.settings.level, keep_constant=True)
     low, high = (bound[0] if len(there) >= FEWEST_MODELS else np.nan for bound in bounds)
-    small = bool((rated.histories[there] < rated.settings.small).any())
+    small = bool((rated.units[there] < rated.settings.small).any())
     return cell_of(rho, low, high, n=len(there), p=known(spearman_p(ratings, values, rng=rng)), small=small)
 
 
@@ -119,7 +119,7 @@ def _correlations(correlated: Sequence[tuple[Property, Cell]]) -> Table:
         column(
             "rho", [cell for _, cell in correlated], "Spearman's ρ", meaning="Between this and the rating.", digits=2
         ),
-        caption=f"Intervals resample histories and authors; fewer than {FEWEST_MODELS} authors have none. p by "
+        caption=f"Intervals resample authors too; fewer than {FEWEST_MODELS} authors have none. p by "
         "permuting authors. On a log scale the ranks are the same.",
     )
 

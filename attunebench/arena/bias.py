@@ -7,7 +7,7 @@ People stand beside judges wherever they can: what sways people as well may be q
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +27,15 @@ from attunebench.analyses.table import (
     words,
 )
 from attunebench.analyses.verdicts import listed, with_interval
+from attunebench.arena.acts import rows_of_raters
 from attunebench.arena.cells import difference_cells, excludes, share_cells, without_empty_columns
+from attunebench.arena.contests import REGULARISED
 from attunebench.arena.folder import Arena
-from attunebench.arena.objects import Verdict, family_of
+from attunebench.arena.objects import family_of
 from attunebench.arena.sampling import ArenaSettings, Draws, intervals_text
 from attunebench.arena.slopes import Slopes, Traits
 from attunebench.arena.table import PEOPLE, VerdictTable
+from attunebench.arena.voices import Majority
 from attunebench.statistics.bootstrap import Floats, Labels
 
 _CANNOT = (
@@ -42,25 +45,30 @@ _CANNOT = (
     "not explain; a strength of that family that only this judge notices looks the same. Intervals are not corrected "
     "for multiple comparisons: of 20 without an effect, one indicates an effect by chance."
 )
-_FAMILY = (
-    "Log-odds of a reply of the judge's own family, beyond what the ratings by people (else by judges of other "
-    "families) explain."
+_FAMILY = "Log-odds of its family beyond ratings by people, or else by judges known to be of other families."
+_NO_FAMILY = (
+    "Own family was not measured: it requires a judge of a known family that compared its family's replies with others "
+    "(`arena judge --own-family`), people or judges of other known families, and two authors of other families."
 )
 _ROLES: Mapping[str, Role] = {PEOPLE: "person"}
 _EVEN = 0.5
-_TRAITS = (
-    (("order", "first"), _EVEN, "replies shown first", "replies shown second",
-     "replies shown first or second"),
-    (("slopes", "length"), 0.0, "longer replies", "shorter replies", "longer or shorter replies"),
-    (("slopes", "markdown"), 0.0, "replies with markdown or lists", "replies without markdown or lists",
-     "replies with or without markdown or lists"),
-    (("slopes", "family"), 0.0, "replies of their own family", "replies of other families",
-     "replies of their own or other families"),
-    (("warmth", "ambiguous"), _EVEN, "replies with more generic warmth (ambiguous pairs)",
-     "replies with less generic warmth (ambiguous pairs)", "more or less generic warmth on ambiguous pairs"),
-)  # fmt: skip
-"""Columns that say what sways a judge: where, what no effect is, and what is preferred above it, below it, either."""
 Mask = NDArray[np.bool_]
+_OTHER: Mapping[str, str] = {"left": "right", "right": "left"}
+_TRAITS = (
+    ("order", "first", _EVEN, "replies shown first", "replies shown second", ""),
+    ("slopes", "length", 0.0, "longer replies", "shorter replies", ""),
+    ("slopes", "markdown", 0.0, "replies with markdown or lists", "replies without markdown or lists", ""),
+    ("slopes", "family", 0.0, "replies of their own family", "replies of other families", ""),
+    (
+        "warmth",
+        "ambiguous",
+        _EVEN,
+        "replies with more generic warmth",
+        "replies with less generic warmth",
+        " on ambiguous pairs",
+    ),
+)
+"""What sways a judge: table, column, its value without an effect, what is preferred above it and below it, where."""
 
 
 def bias(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis:
@@ -68,62 +76,62 @@ def bias(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Analysis
     if not len(table.answered()):
         raise Missing("No verdict has been given.")
     one = Swaying(arena, table, settings)
-    tables = [
-        kept
-        for made in (one.order(), one.slopes(), one.warmth(), one.quotes())
-        if made.rows and len((kept := without_empty_columns(made)).columns) > 1
-    ]
+    made = [without_empty_columns(each) for each in (one.order(), one.slopes(), one.warmth()) if each.rows]
+    tables = [each for each in made if len(each.columns) > 1]
+    measured = any(column.id == "family" for made in tables for column in made.columns)
+    few = "There are too few histories or conversations to say what sways judges."
+    nothing = few if one.judges else "No judge has given a verdict."
     return Analysis(
-        shows=" ".join(_shows(tables)),
+        shows=" ".join(_shows(tables)) or nothing,
         cannot=_CANNOT,
         tables=tuple(tables),
-        warnings=tuple(one.warnings()),
-        notes=(*one.notes(tables), intervals_text(table, settings)),
+        warnings=tuple(one.warnings(tables)),
+        notes=(*([_NO_FAMILY] if one.judges and not measured else []), intervals_text(table, settings)),
     )
 
 
 def _shows(tables: Sequence[Table]) -> Iterator[str]:
     """Who prefers what, a sentence or two for each trait that was measured on some judge."""
-    columns = {(made.id, one.id): (made, at) for made in tables for at, one in enumerate(made.columns)}
-    for key, even, more, less, either in _TRAITS:
-        if key not in columns:
-            continue
-        made, at = columns[key]
-        cells = {str(row[0].value): row[at] for row in made.rows if row[0].value != PEOPLE}
-        usable = {name: cell for name, cell in cells.items() if cell.low is not None and not cell.small}
-        swayed = {name: cell for name, cell in usable.items() if excludes(cell, even)}
+    cells = {
+        (made.id, one.id): {str(row[0].value): row[at] for row in made.rows if row[0].value != PEOPLE}
+        for made in tables
+        for at, one in enumerate(made.columns)
+    }
+    for name, trait, even, more, less, where in _TRAITS:
+        usable = {
+            of: cell for of, cell in cells.get((name, trait), {}).items() if cell.low is not None and not cell.small
+        }
+        swayed = {of: cell for of, cell in usable.items() if excludes(cell, even)}
         if usable and not swayed:
-            yield f"{listed(usable, most=3)} {'do' if len(usable) > 1 else 'does'} not significantly prefer {either}."
+            yield f"No significant preference{where} between {more} and {less}: {listed(usable, most=3)}."
+        unit = "" if even else "log-odds "
         for what, sign in ((more, 1), (less, -1)):
             named = [
-                f"{name} ({with_interval(cell, 2, sign=not even)}, n = {cell.n})"
-                for name, cell in swayed.items()
+                f"{of} ({unit}{with_interval(cell, 2, sign=not even)}, n = {cell.n})"
+                for of, cell in swayed.items()
                 if np.sign((number_of(cell) or 0.0) - even) == sign
             ]
             if named:
-                yield f"{what.capitalize()} are preferred by {listed(named)}."
+                yield f"{what.capitalize()} are preferred{where} by {listed(named)}."
 
 
 class Swaying:
     """The verdicts of people together and of each judge, and what is known of the replies."""
 
     def __init__(self, arena: Arena, table: VerdictTable, settings: ArenaSettings) -> None:
-        self.arena, self.settings = arena, settings
-        self.rows = np.flatnonzero(~np.isnan(table.preference))
-        self.table = table.answered()
-        judged = self.table.judges[self.table.rater]
-        raters = [(PEOPLE, ~judged)] if not judged.all() else []
-        raters += [(table.raters[at], self.table.rater == at) for at in np.unique(self.table.rater[judged])]
-        self.raters: Mapping[str, Mask] = dict(raters)
+        self.arena, self.settings, self.table = arena, settings, table.answered()
+        self.verdicts = [one for one in arena.verdicts if not one.check and one.preference is not None]
+        self.found = np.array([np.nan if one.evidence_found is None else one.evidence_found for one in self.verdicts])
+        self.raters = rows_of_raters(self.table)
+        self.judges = [name for name in self.raters if name != PEOPLE]
         self.traits = Traits.of(arena, self.table)
-        self.judged = judged
+        self.fits = {name: self._fit(name, rows) for name, rows in self.raters.items()}
 
-    def shares(self, rows: Labels, above: Floats, below: Floats, where: Sequence[tuple[str, str]]) -> Cell:
-        """Σ above / Σ below over these verdicts."""
-        part = self.table.where(rows)
-        drills = [Drill(where=tuple(where))]
-        sums = Draws(part, self.settings).sums
-        return share_cells(sums, part.history, above[:, None], below[:, None], self.settings, drills)[0][0]
+    def shares(self, rows: Labels, above: Floats | Mask, *where: tuple[str, str]) -> Cell:
+        """The mean over these verdicts."""
+        part, values = self.table.where(rows), above.astype(np.float64)[:, None]
+        sums, drills = Draws(part, self.settings).sums, [Drill(where=where)]
+        return share_cells(sums, part.unit, values, np.ones_like(values), self.settings, drills)[0][0]
 
     # Order
 
@@ -131,7 +139,7 @@ class Swaying:
         """Whether a rater prefers the same reply in both orders, which one flips favour, and what repeats say."""
         return table(
             "order",
-            "Does the order of the two replies change verdicts?",
+            "Are verdicts consistent, and do they quote the history?",
             words("rater"),
             counts("pairs", (), "", "Pairs that the rater saw in both orders."),
             column("consistent", (), "order consistency", "share", "Same winner in both orders.", better=True),
@@ -140,7 +148,8 @@ class Swaying:
             column("first", (), "first-slot share", "share", "Share of decided verdicts for the reply shown first."),
             column("repeated", (), "repeat stability", "share", "Repeats with the same winner.", better=True),
             counts("swapped", (), "swapped repeats", "Repeats shown in the other order only."),
-            rows=[self._order_row(name, np.flatnonzero(rows)) for name, rows in self.raters.items()],
+            column("quotes", (), "quotes found", "share", "Quotes that are in the history; n: quotes.", better=True),
+            rows=[self._order_row(name, rows) for name, rows in self.raters.items()],
             caption="A tie in one order alone is neither consistent nor a flip. n: pairs, verdicts or repeats.",
             chart=Chart(
                 "intervals", "rater", ("consistent", "first", "repeated"), "Order and repeats", "share",
@@ -149,83 +158,70 @@ class Swaying:
         )  # fmt: skip
 
     def _order_row(self, name: str, rows: Labels) -> list[Cell | str | int]:
-        one, where = self.table, (("rater", name),)
+        one, rater, flip = self.table, ("rater", name), ("pairs", "flipped")
         left, right = self._both_orders(rows)
         first, second = one.winner[left], one.winner[right]
-        share = partial(self.shares, left, below=np.ones(len(left)))
-        flip = (*where, ("pairs", "flipped"))
-        decided = rows[(one.winner[rows] != 0) & (one.slot[rows] != 0)]
-        again, same, swapped = self._repeats(rows)
+        decided = rows[one.winner[rows] != 0]
+        quoting = rows[~np.isnan(self.found[rows])]
+        again, same, swapped = self._repeats[np.isin(self._repeats[:, 0], rows)].T
         return [
             name,
             len(left),
-            share((first == second).astype(np.float64), where=where),
-            share(((first > 0) & (second < 0)).astype(np.float64), where=flip),
-            share(((first < 0) & (second > 0)).astype(np.float64), where=flip),
-            self.shares(decided, (one.winner * one.slot > 0)[decided].astype(np.float64), np.ones(len(decided)), where),
-            self.shares(again, same, np.ones(len(again)), where),
+            self.shares(left, first == second, rater),
+            self.shares(left, (first > 0) & (second < 0), rater, flip),
+            self.shares(left, (first < 0) & (second > 0), rater, flip),
+            self.shares(decided, one.winner[decided] == one.slot[decided], rater),
+            self.shares(again, same, rater),
             int(swapped.sum()) if len(again) else Cell(None),
+            self.shares(quoting, self.found[quoting], rater),
         ]
 
     def _both_orders(self, rows: Labels) -> tuple[Labels, Labels]:
         """Of each pair that a rater saw in both orders, the verdict with left first and that with right first."""
         one = self.table
-        key = one.rater[rows] * len(one.pairs) + one.pair[rows]
-        sides = [rows[one.slot[rows] == slot] for slot in (1, -1)]
-        keys = [key[one.slot[rows] == slot] for slot in (1, -1)]
-        _, left, right = np.intersect1d(keys[0], keys[1], return_indices=True)
-        return sides[0][left], sides[1][right]
+        left, right = (rows[one.slot[rows] == slot] for slot in (1, -1))
+        keys = (one.rater[side] * len(one.pairs) + one.pair[side] for side in (left, right))
+        _, first, second = np.intersect1d(*keys, return_indices=True)
+        return left[first], right[second]
 
     @cached_property
-    def _checks(self) -> tuple[Labels, Floats, Mask]:
+    def _repeats(self) -> Labels:
         """For each repeated verdict the row that it repeats, whether the winner is the same, and whether its order is
         the other one: that of a rater who saw the pair in this order is preferred."""
-        counting = [one for one in self.arena.verdicts if not one.check]
-        place: dict[tuple[str, str, str], int] = {_key(counting[row]): at for at, row in enumerate(self.rows)}
-        rows, same, swapped = list[int](), list[float](), list[bool]()
+        rows = {(one.pair, one.rater, str(one.order)): at for at, one in enumerate(self.verdicts)}
+        repeats = list[object]()
         for one in self.arena.verdicts:
-            at = place.get(_key(one)) if _key(one) in place else place.get(_key(one, other=True))
+            at = rows.get((one.pair, one.rater, one.order), rows.get((one.pair, one.rater, _OTHER[one.order])))
             if one.check and one.preference is not None and at is not None:
-                rows.append(at)
-                same.append(float(np.sign(one.preference) == self.table.winner[at]))
-                swapped.append(_key(one) not in place)
-        return np.array(rows, dtype=np.intp), np.array(same, dtype=np.float64), np.array(swapped, dtype=bool)
-
-    def _repeats(self, rows: Labels) -> tuple[Labels, Floats, Mask]:
-        again, same, swapped = self._checks
-        here = np.isin(again, rows)
-        return again[here], same[here], swapped[here]
+                same = np.sign(one.preference) == self.table.winner[at]
+                repeats.append((at, same, self.verdicts[at].order != one.order))
+        return np.array(repeats, dtype=np.intp).reshape(-1, 3)
 
     # Length, markdown, family
 
-    @cached_property
-    def fits(self) -> Mapping[str, Slopes]:
-        """The slopes of people and of each judge."""
-        return {name: self._fit(rows) for name, rows in self.raters.items()}
-
-    def _fit(self, rows: Mask) -> Slopes:
-        return Slopes(self.table.where(rows), self.traits.where(rows), self.settings)
+    def _fit(self, name: str, rows: Labels) -> Slopes:
+        return Slopes(self.table.where(rows), self.traits.where(rows), self.settings, Drill(where=(("rater", name),)))
 
     @cached_property
-    def families(self) -> Mapping[str, str | None]:
-        """The family of each judge, None where it is unknown or a built-in rule."""
-        notes = self.arena.made.get("verdicts")
-        families = dict[str, str | None]()
-        for name in self.raters:
+    def families(self) -> Mapping[str, str]:
+        """The family of each judge where it is known; built-in rules have none."""
+        notes, families = self.arena.made.get("verdicts"), dict[str, str]()
+        for name in self.judges:
             note = notes.get(name) if isinstance(notes, Mapping) else None
             provider, family = (note.get(key) if isinstance(note, Mapping) else None for key in ("provider", "family"))
             family = family or family_of(str(provider or ""), name)
-            families[name] = None if name == PEOPLE or "baseline" in (provider, family) else str(family or "") or None
+            if family and "baseline" not in (provider, family):
+                families[name] = str(family)
         return families
 
-    def reference(self, judge: str) -> Slopes | None:
-        """Whose ratings say how good authors are where the family of this judge is concerned: people's, else those of
-        judges of other families; None without any."""
-        if PEOPLE in self.fits:
-            return self.fits[PEOPLE]
-        others = [name for name, family in self.families.items() if family != self.families[judge]]
-        rows = np.any([self.raters[name] for name in others], axis=0) if others else np.zeros(0, dtype=bool)
-        return self._fit(rows) if rows.any() else None
+    def _own_family(self, judge: str) -> Cell:
+        """Against the ratings by people, or else by judges who are known to be of other families."""
+        own = self.families.get(judge)
+        others = [self.raters[name] for name, family in self.families.items() if family != own]
+        if own is None or not (PEOPLE in self.fits or others):
+            return Cell(None)
+        reference = self.fits.get(PEOPLE) or self._fit("", np.sort(np.concatenate(others)))
+        return self.fits[judge].own_family(own, reference)
 
     def slopes(self) -> Table:
         """Log-odds by which the first reply, a longer one, one with markdown and one of the own family win."""
@@ -237,7 +233,7 @@ class Swaying:
             column("length", (), "length", meaning="Log-odds per doubling of the number of characters.", digits=2),
             column("markdown", (), "markdown", meaning="Log-odds of a reply with markdown or a list.", digits=2),
             column("family", (), "own family", meaning=_FAMILY, digits=2),
-            rows=[self._slopes_row(name) for name in self.raters],
+            rows=[[name, *fit.cells, self._own_family(name)] for name, fit in self.fits.items()],
             caption="Logistic regression on authors, slot, length and markdown; ties "
             f"{'count half' if self.settings.ties == 'half' else 'are left out'}. n: verdicts on pairs whose replies "
             "differ in the trait.",
@@ -247,42 +243,15 @@ class Swaying:
             ),
         )  # fmt: skip
 
-    def _slopes_row(self, name: str) -> list[Cell | str]:
-        drill = Drill(where=(("rater", name),))
-        cells = self.fits[name].cells(drill)
-        family, own = self.families.get(name), Cell(None)
-        if family and (reference := self.reference(name)) is not None:
-            own = self.fits[name].own_family(family, reference, drill)
-        return [name, *cells, own]
-
-    # Evidence
-
-    def quotes(self) -> Table:
-        """How often the words that a rater quotes are in the history."""
-        counting = [one.evidence_found for one in self.arena.verdicts if not one.check]
-        found = np.array([np.nan if one is None else float(one) for one in counting])[self.rows]
-        quoting = {name: np.flatnonzero(rows & ~np.isnan(found)) for name, rows in self.raters.items()}
-        shares = {
-            name: self.shares(rows, found[rows], np.ones(len(rows)), [("rater", name)])
-            for name, rows in quoting.items()
-            if len(rows)
-        }
-        return table(
-            "quotes",
-            "Do raters' quotes occur in the history?",
-            words("rater", list(shares)),
-            column(
-                "found", list(shares.values()), "quotes found", "share", "Quotes that are in the history.", better=True
-            ),
-            caption="n: verdicts with a quote as evidence.",
-        )
-
     # Stock warmth
 
     def warmth(self) -> Table:
         """How often the reply with more stock warmth wins where people are undecided, and where they are not."""
-        ambiguous = self._ambiguous()
-        raters = self.raters.items() if (ambiguous == 1).any() else ()
+        people, size = self.table.of_people().merged(), len(self.table.pairs)
+        votes = [np.bincount(people.pair[people.winner == one], minlength=size) for one in (-1, 0, 1)]
+        most = Majority.of(np.column_stack(votes).astype(np.float64))
+        several, ambiguous = most.raters > 1, most.share < self.settings.ambiguous
+        kinds = np.column_stack([several & ambiguous, several & ~ambiguous])
         return table(
             "warmth",
             "Does generic warmth win where people are undecided?",
@@ -290,7 +259,7 @@ class Swaying:
             column("ambiguous", (), "ambiguous pairs", "share", "Share won by the reply with more generic warmth."),
             column("clear", (), "other pairs", "share", "The same for pairs with a clear majority of people."),
             column("difference", (), "difference", "share", "Ambiguous minus other pairs."),
-            rows=[self._warmth_row(name, np.flatnonzero(rows), ambiguous) for name, rows in raters],
+            rows=[self._warmth_row(name, rows, kinds) for name, rows in self.raters.items() if kinds[:, 0].any()],
             caption="Verdicts on pairs where one reply has more phrases of generic warmth; a tie counts half. "
             f"Ambiguous: under {self.settings.ambiguous:.3g} of two or more people give the same answer. n: verdicts.",
             chart=Chart(
@@ -299,53 +268,29 @@ class Swaying:
             ),
         )  # fmt: skip
 
-    def _warmth_row(self, name: str, rows: Labels, ambiguous: Floats) -> list[Cell | str]:
-        warmer = np.sign(self.traits.warmth[rows])
-        rows = rows[(warmer != 0) & ~np.isnan(warmer)]
-        part = self.table.where(rows)
-        won = (1 + part.winner * np.sign(self.traits.warmth[rows])) / 2
-        kind = ambiguous[part.pair]
-        below = np.column_stack([kind == 1, kind == 0]).astype(np.float64)
+    def _warmth_row(self, name: str, rows: Labels, kinds: Mask) -> list[Cell | str]:
+        warmer = np.sign(np.nan_to_num(self.traits.warmth[rows]))
+        part, warmer = self.table.where(rows[warmer != 0]), warmer[warmer != 0]
+        below = kinds[part.pair].astype(np.float64)
+        above = below * (1 + part.winner * warmer)[:, None] / 2
         drills = [Drill(where=(("rater", name), ("pairs", "ambiguous"))), Drill(where=(("rater", name),))]
-        sums = Draws(part, self.settings).sums
-        cells, drawn = share_cells(sums, part.history, below * won[:, None], below, self.settings, drills)
+        cells, drawn = share_cells(Draws(part, self.settings).sums, part.unit, above, below, self.settings, drills)
         difference = difference_cells(cells[:1], cells[1:], drawn[:, :1] - drawn[:, 1:], self.settings, [None])
         return [name, *cells, *difference]
 
-    def _ambiguous(self) -> Floats:
-        """For each pair 1 where people are undecided, 0 where they are not, NaN with fewer than two people."""
-        people, size = self.table.of_people().merged(), len(self.table.pairs)
-        votes = np.stack([np.bincount(people.pair[people.winner == one], minlength=size) for one in (-1, 0, 1)])
-        total = votes.sum(axis=0)
-        return np.where(total > 1, votes.max(axis=0) < self.settings.ambiguous * total, np.nan)
-
-    def notes(self, tables: Sequence[Table]) -> Iterator[str]:
-        """What was not measured."""
-        if self.judged.any() and not any(one.id == "family" for made in tables for one in made.columns):
-            yield (
-                "Own family was not measured: it requires a judge of a known family that compared its family's "
-                "replies with others (`arena judge --own-family`), other raters, and two authors of other families."
-            )
-
-    def warnings(self) -> Iterator[str]:
+    def warnings(self, tables: Sequence[Table]) -> Iterator[str]:
         """What is not known, and what has no finite value."""
         if missing := int(np.isnan(self.traits.length).sum()):
             yield f"{missing:,} verdicts are on replies that are not in the arena; they are left out of slopes."
         for name, rows in self.raters.items():
-            if rows.sum() < 2 or len(np.unique(self.table.slot[rows])) > 1:
-                continue
+            if len(rows) > 1 and len(np.unique(self.table.slot[rows])) == 1:
+                yield (
+                    f"Every verdict by {name} has the same side shown first. If orders were not recorded, the slot "
+                    "effect is that of being the left reply in the file."
+                )
+        regularised = (row for made in tables for row in made.rows if any(one.mark == REGULARISED for one in row))
+        if marked := [str(row[0].value) for row in regularised]:
             yield (
-                f"Every verdict by {name} has the same side shown first. If orders were not recorded, the slot effect "
-                "is that of being the left reply in the file."
+                f"No finite estimate of slopes marked “{REGULARISED}” ({listed(marked)}): verdicts follow the trait "
+                "without exception or carry no information on it. A ridge bounds the value, which has no interval."
             )
-        separated = [f"{name} ({listed(fit.separated)})" for name, fit in self.fits.items() if fit.separated]
-        if separated:
-            yield (
-                f"No finite estimate of these slopes: {listed(separated)}. The verdicts follow the trait without "
-                "exception or carry no information on it; the value shown is bounded by a ridge and has no interval."
-            )
-
-
-def _key(one: Verdict, *, other: bool = False) -> tuple[str, str, str]:
-    """What a verdict is on, or the same in the other order."""
-    return one.pair, one.rater, {"left": "right", "right": "left"}[one.order] if other else one.order

@@ -1,4 +1,4 @@
-"""Coefficients of agreement over the verdicts of an arena, as cells of tables with intervals over histories.
+"""Coefficients of agreement over the verdicts of an arena, as cells of tables with intervals over conversations.
 
 Ties of a majority are left out and counted. A rater's own tie counts half, so that chance is .5 whoever is compared.
 """
@@ -15,8 +15,8 @@ import numpy as np
 from attunebench.analyses.table import NOT_ESTIMABLE, Cell, Drill, cell_of
 from attunebench.arena.ceiling import ceiling
 from attunebench.arena.objects import DIMENSIONS
-from attunebench.arena.sampling import JUDGES, ArenaSettings
-from attunebench.arena.table import PEOPLE, VerdictTable
+from attunebench.arena.sampling import ArenaSettings
+from attunebench.arena.table import JUDGES, PEOPLE, VerdictTable
 from attunebench.arena.voices import Mask, Voices, credit, decided
 from attunebench.statistics.agreement import Agreement, cohen_kappa, gwet_ac1, mean_difference, percent_agreement
 from attunebench.statistics.bootstrap import Floats, Labels
@@ -42,6 +42,7 @@ class Agreeing:
         self.merged, self.settings = merged, settings
         self.history = np.zeros(len(merged.pairs), dtype=np.intp)
         self.history[merged.pair] = merged.history
+        self.unit = merged.units[self.history]
         self.sampling = settings.resampling(merged)
         self.whole = self.part("all", merged)
 
@@ -88,14 +89,14 @@ class Agreeing:
         return [part for part in parts if part.rows.any()]
 
     def found(self, coefficient: Callable[..., Agreement], pairs: Labels, *values: Floats) -> Agreement:
-        return coefficient(*values, resampling=replace(self.sampling, clusters=self.history[pairs]))
+        return coefficient(*values, resampling=replace(self.sampling, clusters=self.unit[pairs]))
 
     def cell(self, coefficient: Callable[..., Agreement], pairs: Labels, *values: Floats, where: Where = ()) -> Cell:
         """A coefficient of values of these pairs, with its interval; n counts the pairs behind it."""
         found = self.found(coefficient, pairs, *values)
         given = ~np.isnan(values[0] + values[-1])
         there = np.flatnonzero(np.bincount(pairs[given if given.ndim == 1 else given.any(axis=1)]))
-        few = len(np.unique(self.history[there])) < self.settings.small
+        few = len(np.unique(self.unit[there])) < self.settings.small
         alike = found.clusters > 1 and np.isnan(found.low) and not np.isnan(found.value)
         return cell_of(
             *(found.value, found.low, found.high),

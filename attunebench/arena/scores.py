@@ -64,8 +64,10 @@ class ArenaScores:
     @property
     def intervals(self) -> str:
         """How intervals were made, for notes."""
-        level, resamples = (coerce.amount(self.about.settings.get(name)) for name in ("level", "resamples"))
-        over = "histories resampled" if resamples is None else f"{resamples:,.0f} resamples of histories"
+        settings = self.about.settings
+        level, resamples = (coerce.amount(settings.get(name)) for name in ("level", "resamples"))
+        units = str(settings.get("units", "histories"))
+        over = f"{units} resampled" if resamples is None else f"{resamples:,.0f} resamples of {units}"
         return f"{100 * (0.95 if level is None else level):g} % percentile bootstrap intervals, {over}"
 
     def json(self) -> str:
@@ -94,7 +96,7 @@ def about_of(arena: Arena, settings: ArenaSettings, folder: Path, output: Path) 
         folder=Path(os.path.relpath(folder.resolve(), output.resolve().parent)).as_posix(),
         counts=counts_of(arena),
         authors=dict(zip(table.authors, table.kinds, strict=True)),
-        settings=asdict(settings),
+        settings={**asdict(settings), "units": table.unit_names[1]},
         made=arena.made,
         problems=arena.problems,
     )

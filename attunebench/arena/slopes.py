@@ -9,21 +9,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attunebench.analyses.sampling import cells_of
 from attunebench.analyses.table import Cell, Drill
 from attunebench.arena.acts import warmth_of
+from attunebench.arena.cells import sampled_cells
 from attunebench.arena.contests import REGULARISED
 from attunebench.arena.folder import Arena
 from attunebench.arena.objects import Reply
 from attunebench.arena.sampling import ArenaSettings, Draws
 from attunebench.arena.table import VerdictTable
 from attunebench.protocol.arena import normalised
-from attunebench.statistics.bootstrap import Floats, Labels, percentile_interval
-from attunebench.statistics.logistic import bounded_by_ridge, logistic, resampled_derivatives, stepped
+from attunebench.statistics.bootstrap import Floats
+from attunebench.statistics.logistic import bounded_by_ridge, logistic, resampled
 
 NAMES = ("slot", "length", "markdown")
-_ALIKE = 1e-6
-"""Less of a column's variance than this is left by others: it is a sum of them."""
+_ALIKE = 1e-9
 _LIST = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S", re.MULTILINE)
 
 
@@ -62,88 +61,68 @@ def _traits(reply: Reply) -> tuple[float, float, float]:
 
 
 class Slopes:
-    """A logistic regression of one rater's verdicts on the slot, length, markdown and the two authors. `theta`: how
-    good this rater finds each author, NaN for one without a verdict; `drawn` its resamples."""
+    """A logistic regression of one rater's verdicts on the slot, length, markdown and the two authors.
 
-    def __init__(self, table: VerdictTable, traits: Traits, settings: ArenaSettings) -> None:
+    `cells`: one for each of `NAMES`. `theta`: how good this rater finds each author, NaN for one without a verdict;
+    `drawn` its resamples.
+    """
+
+    def __init__(self, table: VerdictTable, traits: Traits, settings: ArenaSettings, drill: Drill) -> None:
         rows = ~np.isnan(traits.length) & ((table.winner != 0) | (settings.ties == "half"))
-        self.table, self.traits, self.settings = table.where(rows), traits.where(rows), settings
-        self.outcome, self._draws = (1 + self.table.winner) / 2, Draws(self.table, settings)
-        self.authors = _contrasts(self.table)
+        self.table, self.traits, self.settings, self.drill = table.where(rows), traits.where(rows), settings, drill
         self.known = np.column_stack([self.table.slot, self.traits.length, self.traits.markdown])
-        self.separated: tuple[str, ...] = ()
-        design = np.hstack([self.known, self.authors])
-        beta = logistic(design, self.outcome)
-        drawn = stepped(beta, *resampled_derivatives(design, self.outcome, beta, self._tally))
+        names = np.arange(len(table.authors))
+        left, right = (side[:, None] == names for side in (self.table.left, self.table.right))
+        self.authors = left.astype(np.float64) - right
+        fit = _Fit(self.table, np.hstack([self.known, self.authors]), settings)
+        self.cells = [fit.cell(at, drill) for at in range(len(NAMES))]
         compared = self.authors.any(axis=0)
-        self.theta = np.where(compared, beta[len(NAMES) :], np.nan)
-        self.drawn = np.where(compared, drawn[:, len(NAMES) :], np.nan)
-        self._estimate = (
-            beta,
-            drawn,
-            bounded_by_ridge(design, self.outcome, beta),
-            [_is_told_apart(design, at) for at in range(len(NAMES))],
-        )
+        self.theta = np.where(compared, fit.whole.beta[len(NAMES) :], np.nan)
+        self.drawn = np.where(compared, fit.drawn[:, len(NAMES) :], np.nan)
 
-    def _tally(self, columns: Labels, values: Floats, count: int) -> Floats:
-        return np.concatenate(list(self._draws.tallies(columns, values, count)))
-
-    def cells(self, drill: Drill) -> list[Cell]:
-        """A cell for each of `NAMES`."""
-        beta, drawn, bounded, apart = self._estimate
-        traits = [self.known[:, at] * apart[at] for at in range(len(NAMES))]
-        found = [self._cell(trait, beta[at], drawn[:, at], bounded[at], drill) for at, trait in enumerate(traits)]
-        self.separated = tuple(name for name, cell in zip(NAMES, found, strict=True) if cell.mark == REGULARISED)
-        return found
-
-    def own_family(self, family: str, reference: Slopes, drill: Drill) -> Cell:
+    def own_family(self, family: str, reference: Slopes) -> Cell:
         """Log-odds of a reply of this family beyond what the reference thinks of its authors, on a scale of the judge's
         own: a judge may be surer than people. Undefined without two other authors to learn that scale from.
 
         The resamples of the reference enter those of the judge to first order.
         """
         theta, one = np.nan_to_num(reference.theta), self.table
-        own = np.where(self.traits.left == family, 1.0, 0.0) - np.where(self.traits.right == family, 1.0, 0.0)
+        own = (self.traits.left == family).astype(np.float64) - (self.traits.right == family)
         there = ~np.isnan(reference.theta[one.left] + reference.theta[one.right])
         others = {*one.left[there & (self.traits.left != family)], *one.right[there & (self.traits.right != family)]}
         if not own[there].any() or len(others) < 2:
             return Cell(None, n=int((own[there] != 0).sum()))
-        authors = np.where(there[:, None], self.authors, 0.0)
-        design = np.column_stack([self.known, own, authors @ theta]) * there[:, None]
-        outcome, size = np.where(there, self.outcome, 0.5), design.shape[1]
-        beta = logistic(design, outcome)
-        whole = np.hstack([design, authors])
-        gradient, curvature = resampled_derivatives(whole, outcome, np.append(beta, np.zeros(len(theta))), self._tally)
-        shift = np.nan_to_num(reference.drawn) - theta
-        moved = gradient[:, :size] - beta[-1] * np.einsum("bij,bj->bi", curvature[:, :size, size:], shift)
-        moved[:, -1] += (gradient[:, size:] * shift).sum(axis=1)
-        drawn = stepped(beta, moved, curvature[:, :size, :size])
-        bounded = bounded_by_ridge(design, outcome, beta)
-        return self._cell(own * there * _is_told_apart(design, size - 2), beta[-2], drawn[:, -2], bounded[-2], drill)
-
-    def _cell(self, trait: Floats, value: float, drawn: Floats, bounded: float, drill: Drill) -> Cell:
-        """A slope with its interval; undefined where no verdict is on a pair that differs in the trait."""
-        differ = trait != 0
-        histories = len(np.unique(self.table.history[differ]))
-        low, high = percentile_interval(np.round(drawn[:, None], 9), self.settings.level)
-        if histories < 2 or bounded:
-            low = high = np.full(1, np.nan)
-        few, found = np.array([histories < self.settings.small]), np.array([value if differ.any() else np.nan])
-        (cell,) = cells_of(found, low, high, np.array([differ.sum()]), few, [drill])
-        return replace(cell, mark=REGULARISED) if bounded and differ.any() else cell
+        authors = self.authors[there]
+        design = np.column_stack([self.known, own, self.authors @ theta])[there]
+        fit = _Fit(one.where(there), design, self.settings)
+        chance, scale = fit.whole.chance, fit.whole.beta[-1]
+        moves = -scale * (design * (chance * (1 - chance))[:, None]).T @ authors
+        moves[-1] += (fit.outcome - chance) @ authors
+        fit.drawn += (np.nan_to_num(reference.drawn) - theta) @ moves.T @ fit.whole.inverse
+        return fit.cell(len(NAMES), self.drill)
 
 
-def _contrasts(table: VerdictTable) -> Floats:
-    """+1 for the author on the left, −1 for the one on the right: (verdicts, authors)."""
-    contrasts = np.zeros((len(table), len(table.authors)))
-    rows = np.arange(len(table))
-    contrasts[rows, table.left] += 1
-    contrasts[rows, table.right] -= 1
-    return contrasts
+class _Fit:
+    """A logistic regression of who won, in the data and in resamples."""
 
+    def __init__(self, table: VerdictTable, design: Floats, settings: ArenaSettings) -> None:
+        self.table, self.design, self.settings, self.outcome = table, design, settings, (1 + table.winner) / 2
+        self.whole = logistic(design, self.outcome)
+        self.drawn = resampled(design, self.outcome, self.whole, Draws(table, settings).sums)
+        self._bounded = bounded_by_ridge(design, self.outcome, self.whole.beta)
+        self._triangle = np.linalg.qr(design)[1]
 
-def _is_told_apart(design: Floats, at: int) -> bool:
-    """Whether a column is no sum of others, as markdown is that one author always has and others never."""
-    gram, rest = design.T @ design, np.delete(np.arange(design.shape[1]), at)
-    inverse = np.linalg.pinv(gram[np.ix_(rest, rest)], 1e-10, hermitian=True)
-    return bool(gram[at, at] - gram[at, rest] @ inverse @ gram[rest, at] > _ALIKE * gram[at, at])
+    def cell(self, at: int, drill: Drill) -> Cell:
+        """A slope with its interval; undefined where no verdict is on a pair that differs in the trait, and where the
+        trait is a sum of others, as markdown is that one author always has and others never."""
+        differ = self.design[:, at] != 0
+        if not differ.any() or self._rank(self._triangle) == self._rank(np.delete(self._triangle, at, axis=1)):
+            return Cell(None, n=0)
+        units, bounded = np.array([len(np.unique(self.table.unit[differ]))]), self._bounded[at]
+        drawn = np.full((1, 1), np.nan) if bounded else np.round(self.drawn[:, at, None], 9)
+        value, n = self.whole.beta[at, None], np.array([differ.sum()])
+        (cell,) = sampled_cells(value, drawn, n, units, self.settings, [drill])
+        return replace(cell, mark=REGULARISED) if bounded else cell
+
+    def _rank(self, matrix: Floats) -> int:
+        return int(np.linalg.matrix_rank(matrix, _ALIKE * np.linalg.norm(self._triangle)))

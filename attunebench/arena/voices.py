@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attunebench.arena.sampling import JUDGES, ArenaSettings
-from attunebench.arena.table import PEOPLE, VerdictTable
+from attunebench.arena.sampling import ArenaSettings
+from attunebench.arena.table import JUDGES, PEOPLE, VerdictTable
 from attunebench.statistics.bootstrap import Floats, Labels, ratio
 
 _LABELS = 3
@@ -111,8 +111,7 @@ def _judges(merged: VerdictTable, settings: ArenaSettings) -> dict[str, Floats]:
     judges, chosen = merged.of_judges().answered(), dict[str, Floats]()
     for place in np.unique(judges.rater):
         rows = judges.rater == place
-        name = judges.raters[place]
-        chosen[f"judge {name}" if name in (PEOPLE, JUDGES) else name] = of = np.full(len(judges.pairs), np.nan)
+        chosen[judges.raters[place]] = of = np.full(len(judges.pairs), np.nan)
         of[judges.pair[rows]] = judges.winner[rows]
     if len(chosen) > 1:
         together = judges.as_one_rater(mean=settings.ensemble == "mean")

@@ -98,6 +98,7 @@ def test_what_replies_do(text, done):
         ("Jumps to solutions.", {"advice"}),
         ("Boilerplate.", {"generic warmth"}),
         ("Reply 2 mentions the napkin.", set()),
+        ("This kind of reply, fixated on facts, takes stock.", set()),
     ],
 )
 def test_what_rationales_cite(text, cited):
@@ -189,6 +190,16 @@ def test_rationales_of_checks_and_of_verdicts_that_were_not_given_do_not_count(a
     verdict = arena.verdicts[0].model_copy(update={"rationale": "Boilerplate."})
     more = [verdict.model_copy(update={"check": True}), verdict.model_copy(update={"preference": None})]
     assert analysed(arena)["cited"] == analysed(replace(arena, verdicts=[*arena.verdicts, *more]))["cited"]
+
+
+def test_acts_that_nobody_cites_do_not_make_histories_too_few(arena):
+    silent = [one.model_copy(update={"rationale": "It is about the boat."}) for one in arena.verdicts]
+    table = table_of(replace(arena, verdicts=silent, replies={}))
+    enough, few = (
+        acts(replace(arena, verdicts=silent, replies={}), table, replace(SETTINGS, small=small)).shows
+        for small in (20, 1000)
+    )
+    assert enough != few
 
 
 def test_each_judge_has_a_row_of_its_own(arena):
