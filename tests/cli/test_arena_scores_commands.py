@@ -129,6 +129,10 @@ def test_what_holds_no_scores_of_an_arena_is_refused(tmp_path: Path, content: st
     assert issubclass(refused("arena", "report", file), AttuneBenchError)
 
 
+def test_a_report_of_a_folder_is_refused(folder: Path) -> None:
+    assert refused("arena", "report", folder) is UsageError
+
+
 def test_options_of_the_page_alone_are_refused_elsewhere(scored: Path) -> None:
     assert refused("arena", "report", scored, "--no-texts") is UsageError
 

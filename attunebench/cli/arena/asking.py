@@ -85,7 +85,7 @@ def respond(
 ) -> None:
     """Have a model reply to every history, as the supporter. Rerun to resume.
 
-    The model gets a neutral task and no rubric. One model has one reply per history.
+    The model gets a neutral task and no rubric. An author has one reply per history.
     """
     from attunebench.arena import asking
 
@@ -128,7 +128,7 @@ def judge(
     """Have judges compare the replies of every pair, blind and in both orders. Rerun to resume.
 
     Each verdict is requested in a fresh context. Replies are shown without markdown or author names. A judge skips
-    pairs with a reply of its own family (models of the same vendor).
+    pairs with a reply of its own or of its family (models of the same vendor).
     """
     from attunebench.arena import asking
 

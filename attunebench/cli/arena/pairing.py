@@ -37,7 +37,7 @@ def pairs(
 ) -> None:
     """Choose the pairs of replies to compare, each within one history. Existing pairs and verdicts stay.
 
-    heart and full depend only on ids and the seed. adaptive also depends on the verdicts so far: run it, judge, and
+    heart and full depend only on ids and the seed. adaptive also depends on the verdicts so far: after judging,
     run it again with a larger --per-history.
     """
     from attunebench.arena.folder import add_pairs, note_step, read_arena

@@ -61,6 +61,8 @@ def report(
     """Show ratings, people against models, agreement, rationales and bias of judges, each with n and interval."""
     from attunebench.arena.scores import read_arena_scores
 
+    if file.is_dir() or not file.exists():
+        raise UsageError(f"There is no file {file}; `attune-bench arena score ARENA` writes one.")
     if format != "html":
         if arena is not None or no_texts:
             raise UsageError("--arena and --no-texts apply only to --format html.")

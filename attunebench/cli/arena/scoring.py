@@ -30,7 +30,13 @@ def score(
         flag("How ties enter ratings: as half a win for each, not at all, or by Davidson's model.", panel=_STATISTICS),
     ] = "half",
     anchor: Annotated[
-        str, flag("Author whose rating is 1000.", metavar="AUTHOR", shown="mean of all authors", panel=_STATISTICS)
+        str,
+        flag(
+            "Author whose rating is 1000.",
+            metavar="AUTHOR",
+            shown="mean of all authors; original if no reply is by a person",
+            panel=_STATISTICS,
+        ),
     ] = "",
     ensemble: Annotated[
         Literal["majority", "mean"],
