@@ -85,7 +85,7 @@ class Agreeing:
         if PEOPLE not in voices.names:
             return []
         place = np.where(share >= 1, 2, np.where(share < self.settings.ambiguous, 0, 1))
-        parts = [Part(name, voices, place == at) for at, name in enumerate(_MARGINS)]
+        parts = [Part(name, voices, place == at, (("pairs", name),)) for at, name in enumerate(_MARGINS)]
         return [part for part in parts if part.rows.any()]
 
     def found(self, coefficient: Callable[..., Agreement], pairs: Labels, *values: Floats) -> Agreement:

@@ -74,6 +74,7 @@ def test_the_same_command_again_asks_nothing(cli: Command, histories: Path) -> N
     again = cli(*words)
     assert 0 == again.status
     assert f"{N} complete before" in again.err
+    assert "written" not in again.err
     assert before == {path: path.read_bytes() for path in Path("arena").rglob("*.jsonl")}
 
 
