@@ -56,9 +56,9 @@ function isBy(verdict, rater) {
 }
 
 // How many of the people, or of the judges where no person saw the pair, name left, neither and right.
-function answersTo(pair) {
+function answersTo(pair, dimension) {
   const people = about.of[pair].filter((one) => isBy(one, "people"));
-  const sides = (people.length ? people : about.of[pair]).map((one) => sideOf(one));
+  const sides = (people.length ? people : about.of[pair]).map((one) => sideOf(one, dimension));
   return [1, 0, -1].map((side) => sides.filter((one) => one === side).length);
 }
 
@@ -76,9 +76,9 @@ function isFlipped(verdict) {
 
 // The verdicts on a pair that a list is about.
 function verdictsAsked(pair, { rater, dimension, pairs }) {
-  const answers = pairs in IS ? answersTo(pair) : [1];
-  const most = Math.max(...answers);
-  if (!most || (pairs in IS && !IS[pairs](most, answers))) return [];
+  const answers = pairs in IS ? answersTo(pair, dimension) : [1, 1];
+  const [most, all] = [Math.max(...answers), answers.reduce((sum, one) => sum + one)];
+  if (all < 2 || (pairs in IS && !IS[pairs](most, answers))) return [];
   return about.of[pair].filter((one) => isBy(one, rater) && (pairs !== "flipped" || isFlipped(one))
     && (pairs === "unanswered" ? sideOf(one, dimension) === null : dimension === undefined || sideOf(one, dimension) !== null));
 }
