@@ -33,8 +33,8 @@ from attunebench.analyses.verdicts import listed, with_interval
 from attunebench.arena.cells import difference_cells, excludes, share_cells
 from attunebench.arena.folder import Arena
 from attunebench.arena.objects import ADVERSARIAL, REGULAR, ReplyKind
-from attunebench.arena.sampling import JUDGES, ArenaSettings, Draws, intervals_text
-from attunebench.arena.table import PEOPLE, VerdictTable
+from attunebench.arena.sampling import ArenaSettings, Draws, intervals_text
+from attunebench.arena.table import JUDGES, PEOPLE, VerdictTable
 from attunebench.statistics.bootstrap import Floats, Labels, ratio, sum_by_cluster
 from attunebench.text import levelled
 
@@ -136,7 +136,7 @@ class _Citing:
         cited, part = self.cited[rows], self.told.where(rows)
         drills = [Drill(where=(("rater", rater),))] * cited.shape[1]
         sums = Draws(part, self.settings).sums
-        return share_cells(sums, part.history, cited, np.ones_like(cited), self.settings, drills)
+        return share_cells(sums, part.unit, cited, np.ones_like(cited), self.settings, drills)
 
     def _cited(self) -> Table:
         sides = {PEOPLE: np.flatnonzero(~self.judged), JUDGES: np.flatnonzero(self.judged)}
@@ -175,7 +175,7 @@ class _Citing:
         both, part = one * other, self.told.where(rows)
         drills = [Drill(where=(("rater", PEOPLE),))] * one.shape[1]
         either = one + other - both
-        cells, _ = share_cells(Draws(part, self.settings).sums, part.history, both, either, self.settings, drills)
+        cells, _ = share_cells(Draws(part, self.settings).sums, part.unit, both, either, self.settings, drills)
         first, second = (side.mean(axis=0) if len(rows) else np.full(one.shape[1], np.nan) for side in (one, other))
         chance = ratio(first * second, first + second - first * second)
         meaning = "Where a person and a judge prefer the same reply and one cites it: how often both do; n: by people."
@@ -214,6 +214,7 @@ class _Doing:
         self.settings, self.draws = settings, settings.resampling(verdicts).weights.astype(np.float64)
         self.kind = np.array([one.kind for one in replies], dtype=np.str_)
         self.history = np.array([place[one.history] for one in replies], dtype=np.intp)
+        self.unit = verdicts.units[self.history]
         self.slice = np.array(verdicts.slices, dtype=np.str_)[self.history]
         self.done = acts_in([one.text for one in replies], "done")
         self.kinds = [kind for kind in _KINDS if (self.kind == kind).any()]
@@ -254,10 +255,10 @@ class _Doing:
         return [[name, act.name, *cells] for act, *cells in zip(lexicon(), *columns, strict=True)]
 
     def _shares(self, rows: NDArray[np.bool_], *where: tuple[str, str]) -> tuple[list[Cell], Floats]:
-        history, done = self.history[rows], self.done[rows]
+        unit, done = self.unit[rows], self.done[rows]
         return share_cells(
-            lambda values: self.draws @ sum_by_cluster(values, history, self.draws.shape[1]),
-            history, done, np.ones_like(done), self.settings, [Drill(where=where)] * done.shape[1],
+            lambda values: self.draws @ sum_by_cluster(values, unit, self.draws.shape[1]),
+            unit, done, np.ones_like(done), self.settings, [Drill(where=where)] * done.shape[1],
         )  # fmt: skip
 
 

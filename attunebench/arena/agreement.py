@@ -18,8 +18,8 @@ from attunebench.arena.ceiling import ceiling, spread_of
 from attunebench.arena.cells import excludes
 from attunebench.arena.coefficients import Agreeing, Row, bounds, share_of
 from attunebench.arena.folder import Arena
-from attunebench.arena.sampling import JUDGES, ArenaSettings
-from attunebench.arena.table import PEOPLE, VerdictTable
+from attunebench.arena.sampling import ArenaSettings
+from attunebench.arena.table import JUDGES, PEOPLE, VerdictTable
 from attunebench.arena.voices import Majority, Voices, answers_of
 from attunebench.statistics.agreement import Scale, krippendorff_alpha
 from attunebench.statistics.bootstrap import Floats, Labels
@@ -78,7 +78,7 @@ def agreement(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Ana
         warnings=tuple(_warnings(one, table, len(arena.pairs))),
         notes=(
             f"{100 * settings.level:g} % percentile bootstrap intervals for these raters, {settings.resamples:,} "
-            "resamples of histories. n: pairs.",
+            f"resamples of {table.unit_names[1]}. n: pairs.",
         ),
     )
 

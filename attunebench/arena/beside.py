@@ -108,7 +108,7 @@ def _correlation(rated: Rated, medians: Mapping[str, float], name: str) -> Cell:
     rho = rank_correlations(np.stack([ratings, values])[None])[0, 0, 1]
     bounds = percentile_interval(rank_correlations(pairs)[:, 0, 1, None], rated.settings.level, keep_constant=True)
     low, high = (bound[0] if len(at) >= FEWEST_MODELS else np.nan for bound in bounds)
-    small = bool((rated.histories[at] < rated.settings.small).any())
+    small = bool((rated.units[at] < rated.settings.small).any())
     return cell_of(rho, low, high, n=len(at), p=known(spearman_p(ratings, values, rng=rng)), small=small)
 
 

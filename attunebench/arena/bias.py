@@ -123,7 +123,7 @@ class Swaying:
         part = self.table.where(rows)
         drills = [Drill(where=tuple(where))]
         sums = Draws(part, self.settings).sums
-        return share_cells(sums, part.history, above[:, None], below[:, None], self.settings, drills)[0][0]
+        return share_cells(sums, part.unit, above[:, None], below[:, None], self.settings, drills)[0][0]
 
     # Order
 
@@ -308,7 +308,7 @@ class Swaying:
         below = np.column_stack([kind == 1, kind == 0]).astype(np.float64)
         drills = [Drill(where=(("rater", name), ("pairs", "ambiguous"))), Drill(where=(("rater", name),))]
         sums = Draws(part, self.settings).sums
-        cells, drawn = share_cells(sums, part.history, below * won[:, None], below, self.settings, drills)
+        cells, drawn = share_cells(sums, part.unit, below * won[:, None], below, self.settings, drills)
         difference = difference_cells(cells[:1], cells[1:], drawn[:, :1] - drawn[:, 1:], self.settings, [None])
         return [name, *cells, *difference]
 

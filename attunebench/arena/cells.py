@@ -4,18 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from attunebench.analyses.sampling import cells_of
 from attunebench.analyses.table import NOT_ESTIMABLE, Cell, Drill, Table, cell_of, number_of
-from attunebench.arena.sampling import ArenaSettings, share_interval_of
+from attunebench.arena.sampling import ArenaSettings
 from attunebench.statistics.bootstrap import Floats, Labels, percentile_interval, ratio, ratio_of_sums, sum_by_cluster
+from attunebench.statistics.intervals import wilson_interval
+
+
+def sampled_cells(
+    value: Floats,
+    samples: Floats,
+    n: Labels,
+    units: Labels,
+    settings: ArenaSettings,
+    drills: Sequence[Drill | None] | None = None,
+    *,
+    share: bool = False,
+    **more: Any,
+) -> list[Cell]:
+    """A cell for each value, with the percentile interval of its resamples: (resamples, values).
+
+    `units` are behind each value: under two there is no interval, and neither is there one where an end is infinite. A
+    `share` that is 0 or 1 in all units has Wilson's, each unit counting once.
+    """
+    with np.errstate(invalid="ignore"):
+        ends = np.stack(percentile_interval(samples, settings.level))
+    ends[:, ~np.isfinite(ends).all(axis=0) | (units < 2)] = np.nan
+    if share:
+        sure = np.isnan(ends[0]) & ((value == 0) | (value == 1)) & (units > 1)
+        ends = np.where(sure, wilson_interval(value * units, units, settings.level), ends)
+    return cells_of(value, ends[0], ends[1], n, units < settings.small, drills, units=units, **more)
 
 
 def share_cells(
     sums: Callable[[Floats], Floats],
-    history: Labels,
+    unit: Labels,
     above: Floats,
     below: Floats,
     settings: ArenaSettings,
@@ -23,16 +50,12 @@ def share_cells(
 ) -> tuple[list[Cell], Floats]:
     """Σ above / Σ below of each column of rows, and its resamples: (resamples, columns). n counts rows.
 
-    `sums` are those of `Draws`, `history` says of which history each row is. A share that is 0 or 1 in all histories
-    has Wilson's interval, each history counting once; one that is over a single history has none.
+    `sums` are those of `Draws`, `unit` says of which unit each row is.
     """
-    size, value = above.shape[1], ratio_of_sums(above, below)
-    drawn = sums(np.hstack([above, below]))
+    size, drawn = above.shape[1], sums(np.hstack([above, below]))
     samples = ratio(drawn[:, :size], drawn[:, size:])
-    units = (sum_by_cluster(below, history) > 0).sum(axis=0)
-    low, high = share_interval_of(value, samples, units, settings)
-    n = (below > 0).sum(axis=0)
-    return cells_of(value, low, high, n, units < settings.small, drills, units=units), samples
+    units, n = (sum_by_cluster(below, unit) > 0).sum(axis=0), (below > 0).sum(axis=0)
+    return sampled_cells(ratio_of_sums(above, below), samples, n, units, settings, drills, share=True), samples
 
 
 def difference_cells(
@@ -54,7 +77,7 @@ def difference_cells(
 
 
 def excludes(cell: Cell, value: float = 0.0) -> bool:
-    """Whether the interval of a cell lies to one side of the value, over enough histories."""
+    """Whether the interval of a cell lies to one side of the value, over enough units."""
     return not cell.small and cell.low is not None and cell.high is not None and not cell.low <= value <= cell.high
 
 

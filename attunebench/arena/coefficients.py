@@ -14,8 +14,8 @@ import numpy as np
 from attunebench.analyses.table import NOT_ESTIMABLE, Cell, Drill, cell_of
 from attunebench.arena.ceiling import ceiling
 from attunebench.arena.objects import ADVERSARIAL, DIMENSIONS, REGULAR
-from attunebench.arena.sampling import JUDGES, ArenaSettings
-from attunebench.arena.table import PEOPLE, VerdictTable
+from attunebench.arena.sampling import ArenaSettings
+from attunebench.arena.table import JUDGES, PEOPLE, VerdictTable
 from attunebench.arena.voices import Voices, Where, credit, decided
 from attunebench.statistics.agreement import Agreement, cohen_kappa, gwet_ac1, mean_difference
 from attunebench.statistics.bootstrap import Floats, Labels, Resampling
@@ -42,7 +42,7 @@ class Agreeing:
         self.merged, self.settings = merged, settings
         self.sampling = settings.resampling(merged)
         self.unit = np.zeros(len(merged.pairs), dtype=np.intp)
-        self.unit[merged.pair] = merged.history
+        self.unit[merged.pair] = merged.unit
         people = merged.of_people().answered()
         self.whole = Voices.of(merged, settings, alone=np.bincount(people.pair).max(initial=0) < 2)
 

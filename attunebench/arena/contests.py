@@ -6,17 +6,17 @@ Knows no table of a report.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attunebench.analyses.sampling import cells_of
-from attunebench.analyses.table import Cell, Drill, cell_of
+from attunebench.analyses.table import Cell, Drill
 from attunebench.analyses.verdicts import listed
-from attunebench.arena.sampling import ArenaSettings, Draws, interval_of
+from attunebench.arena.cells import sampled_cells
+from attunebench.arena.sampling import ArenaSettings, Draws
 from attunebench.arena.table import VerdictTable
-from attunebench.statistics.bootstrap import Floats, Labels
+from attunebench.statistics.bootstrap import Floats, Labels, mean_as_ratio, ratio_of_sums
 from attunebench.statistics.ratings import RIDGE, bradley_terry, elo, refit
 
 REGULARISED = "regularised"
@@ -59,11 +59,11 @@ class Contests:
         slot = sums[:, cut : 2 * cut].reshape(square) if self.slots else None
         return sums[:, :cut].reshape(square), slot, sums[:, -1] if self.davidson else None
 
-    def histories(self) -> Labels:
-        """In how many histories each two authors were compared, and on the diagonal each author with any other."""
+    def units(self) -> Labels:
+        """In how many units each two authors were compared, and on the diagonal each author with any other."""
         left, right, units = self.table.left, self.table.right, max(1, len(self.table.histories))
         one, other = (np.concatenate(sides) for sides in ((left, right, left, right), (right, left, left, right)))
-        places = np.unique((one * self.size + other) * units + np.tile(self.table.history, 4)) // units
+        places = np.unique((one * self.size + other) * units + np.tile(self.table.unit, 4)) // units
         return np.bincount(places, minlength=self.size**2).reshape(self.size, self.size)
 
 
@@ -79,7 +79,7 @@ class Rated:
     value: Floats
     samples: Floats
     n: Labels
-    histories: Labels
+    units: Labels
     slot: tuple[float, Floats]
     groups: tuple[tuple[str, ...], ...]
     regularised: frozenset[str]
@@ -88,25 +88,22 @@ class Rated:
 
     def cells(self, drills: Sequence[Drill | None] | None = None) -> list[Cell]:
         """A cell for each author's rating."""
-        low, high = interval_of(self.samples, self.histories, self.settings)
-        marks = [self._mark(name) for name in self.authors]
-        few = self.histories < self.settings.small
-        # The anchor has no doubt, and not because all histories agree.
-        units = np.where(np.array(self.authors) == self.anchor, 0, self.histories)
-        return cells_of(self.value, low, high, self.n, few, drills, marks, units=units)
+        cells = sampled_cells(
+            self.value, self.samples, self.n, self.units, self.settings, drills, marks=[*map(self._mark, self.authors)]
+        )
+        # The anchor has no doubt, and not because all units agree.
+        both = zip(cells, self.authors, strict=True)
+        return [replace(cell, mark=ANCHOR) if name == self.anchor else cell for cell, name in both]
 
     def slot_cell(self, *where: tuple[str, str]) -> Cell:
         """The Elo points that standing first is worth."""
-        histories = self.histories.max(keepdims=True, initial=0)
-        low, high = interval_of(self.slot[1][:, None], histories, self.settings)
-        few = bool(histories[0] < self.settings.small)
-        if np.isnan(self.slot[0]):
-            return Cell(None)
-        return cell_of(self.slot[0], low[0], high[0], n=int(self.n.sum() // 2), small=few, drill=Drill(where=where))
+        value, samples = self.slot
+        n, units = self.n.sum(keepdims=True) // 2, self.units.max(keepdims=True, initial=0)
+        drills = [Drill(where=where)]
+        (cell,) = sampled_cells(np.array([value]), samples[:, None], n, units, self.settings, drills)
+        return Cell(None) if cell.value is None else cell
 
     def _mark(self, name: str) -> str:
-        if name == self.anchor:
-            return ANCHOR
         group = next((at for at, names in enumerate(self.groups) if name in names), 0)
         return " ".join(filter(None, (f"group {group + 1}" if group else "", REGULARISED * (name in self.regularised))))
 
@@ -147,8 +144,9 @@ def rate(verdicts: VerdictTable, settings: ArenaSettings, *, level_with: Rated |
     if level_with is not None:
         both = [name for name in verdicts.authors if name in level_with.authors]
         here, there = ([names.index(name) for name in both] for names in (verdicts.authors, level_with.authors))
-        values = values + np.nanmean(level_with.value[there] - values[here])
-        samples = samples + np.nanmean(level_with.samples[:, there] - samples[:, here], axis=1, keepdims=True)
+        values = values + ratio_of_sums(*mean_as_ratio(level_with.value[there, None] - values[here, None]))
+        ahead = (level_with.samples[:, there] - samples[:, here]).T
+        samples = samples + ratio_of_sums(*mean_as_ratio(ahead))[:, None]
     elif anchor is not None and not np.isnan(values[anchor]):
         linked = whole.group == whole.group[anchor]
         values[linked] += 1000 - values[anchor]
@@ -159,7 +157,7 @@ def rate(verdicts: VerdictTable, settings: ArenaSettings, *, level_with: Rated |
         values,
         samples,
         whole.n.astype(np.intp),
-        contests.histories().diagonal(),
+        contests.units().diagonal(),
         (float(_points(whole.gamma)), _points(fits[:, -1])),
         groups,
         frozenset(_separated(verdicts.authors, wins[0], groups)),

@@ -95,6 +95,7 @@ def histories_of(conversations: Iterable[Conversation], rule: AdversarialRule | 
                 "slice": rule.slice_of(met),
                 "tags": (*([topic] if topic else ()), *met),
                 "source": "conversation",
+                "conversation": conversation.conversation_id,
                 "asked_sha256": conversation.asked_sha256,
             }
             histories.append(History.model_validate(content))
@@ -158,7 +159,7 @@ def _cut(entry: Mapping[str, Any], name: str, source: str) -> Iterator[tuple[His
         if message["role"] == "seeker":
             number += 1
             following = told[place + 1]["text"] if place + 1 < len(told) else ""
-            content = {"id": f"{stem}/{number}", "turns": told[: place + 1], **about}
+            content = {"id": f"{stem}/{number}", "turns": told[: place + 1], "conversation": stem, **about}
             yield History.model_validate(content), following
 
 

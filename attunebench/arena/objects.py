@@ -42,13 +42,17 @@ class Message(Line):
 
 
 class History(Line):
-    """What the author of a reply has read: it ends in a message of the seeker. `source`: where it is from."""
+    """What the author of a reply has read: it ends in a message of the seeker. `source`: where it is from.
+
+    `conversation`: of which it is a turn, "" where it is a conversation of its own. Intervals resample conversations.
+    """
 
     id: Name
     turns: tuple[Message, ...]
     slice: Name = REGULAR
     tags: tuple[str, ...] = ()
     source: str = ""
+    conversation: str = ""
 
     @model_validator(mode="after")
     def _ends_in_the_seeker(self) -> History:

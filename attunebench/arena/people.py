@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attunebench.analyses.sampling import cells_of
 from attunebench.analyses.table import (
     Analysis,
     Cell,
@@ -25,6 +24,7 @@ from attunebench.analyses.table import (
     words,
 )
 from attunebench.analyses.verdicts import listed, with_interval
+from attunebench.arena.cells import excludes, sampled_cells
 from attunebench.arena.contests import best_first
 from attunebench.arena.folder import Arena
 from attunebench.arena.objects import ADVERSARIAL, DIMENSIONS, REGULAR
@@ -33,15 +33,13 @@ from attunebench.arena.sampling import (
     Draws,
     RaterGroup,
     Ties,
-    interval_of,
     intervals_text,
     leading_groups,
     rater_groups,
-    share_interval_of,
     size_text,
 )
 from attunebench.arena.table import PEOPLE, VerdictTable
-from attunebench.statistics.bootstrap import Floats, Labels, ratio
+from attunebench.statistics.bootstrap import Floats, ratio, sum_by_cluster
 from attunebench.statistics.contrasts import group_difference
 from attunebench.statistics.multiple import adjust
 from attunebench.statistics.paired import paired_tests
@@ -52,6 +50,7 @@ _MODELS = ("model", "original", "alternate")
 _OUTCOMES = {"win": "people win", "tie": "tie", "loss": "models win"}
 _EVEN = {"even": 0.5}
 _ALPHA = 0.05
+_HOLM = {name: f", corrected (Holm) over the {name}s of a rater" for name in ("model", "dimension")}
 
 
 def people(_arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> Analysis:
@@ -84,11 +83,11 @@ _TIES = {"half": "ties as half wins", "dropped": "without ties", "davidson": "wi
 
 
 def elo_difference(outcomes: Floats, ties: Ties) -> Floats:
-    """Elo points that a side with these wins, ties and losses (…, 3) is ahead; NaN where it won or lost everything."""
+    """Elo points that a side with these wins, ties and losses (…, 3) is ahead; NaN where nothing was decided."""
     win, tie, loss = np.moveaxis(outcomes, -1, 0)
     part = tie / 2 if ties == "half" else np.zeros_like(tie)
-    odds = ratio(win + part, loss + part)
-    return 400 * np.log10(np.where(odds > 0, odds, np.nan))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(400 * np.log10((win + part) / (loss + part)))
 
 
 def decided(outcomes: Floats) -> Floats:
@@ -98,16 +97,11 @@ def decided(outcomes: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Duels:
-    """Verdicts on pairs of a person and a model, summed for each of the `names`: all models, and each of them.
-
-    `outcome` is 1 where the person won, −1 where the model did; `model` is a place in the names. `own`: the model's own
-    words, so that it counts among all models too.
-    """
+    """Verdicts on pairs of a person and a model. `outcomes` is 1 where the person won, tied or lost against each of the
+    `names`, all models and each of them: (verdicts, names, 3). Among all models are those whose words are their own."""
 
     table: VerdictTable
-    outcome: Floats
-    model: Labels
-    own: NDArray[np.bool_]
+    outcomes: Floats
     names: tuple[str, ...]
     settings: ArenaSettings
 
@@ -117,64 +111,48 @@ class Duels:
         human = kinds == "human"
         met = verdicts.where(human[verdicts.left] != human[verdicts.right])
         left = human[met.left]
-        author = np.where(left, met.right, met.left)
+        author, won = np.where(left, met.right, met.left), np.where(left, met.winner, -met.winner)
         there = np.unique(author)
-        names = (ALL, *(verdicts.authors[place] for place in there))
-        outcome = np.where(left, met.winner, -met.winner)
-        own = np.isin(kinds[author], _MODELS)
-        return cls(met, outcome, np.searchsorted(there, author) + 1, own, names, settings)
+        against = np.column_stack([np.isin(kinds[author], _MODELS), author[:, None] == there])
+        outcomes = against[:, :, None] * (won[:, None] == (1, 0, -1))[:, None].astype(np.float64)
+        return cls(met, outcomes, (ALL, *(verdicts.authors[place] for place in there)), settings)
 
     def where(self, rows: NDArray[np.bool_]) -> Duels:
         """Those on these rows; the names stay."""
-        own, outcome, model = self.own[rows], self.outcome[rows], self.model[rows]
-        return replace(self, table=self.table.where(rows), outcome=outcome, model=model, own=own)
+        return replace(self, table=self.table.where(rows), outcomes=self.outcomes[rows])
 
-    @cached_property
+    @property
+    def own(self) -> NDArray[np.bool_]:
+        """Which verdicts count among all models."""
+        return np.asarray(self.outcomes[:, 0].any(axis=1))
+
+    @property
     def slices(self) -> NDArray[np.str_]:
         return np.array(self.table.slices, dtype=np.str_)[self.table.history]
 
     @cached_property
-    def _columns(self) -> tuple[Labels, Floats, int]:
-        """Where each verdict counts, how much, and how many columns there are: three for each name."""
-        place = (1 - self.outcome).astype(np.intp)
-        columns = np.stack([place, 3 * self.model + place], axis=1)
-        return columns, np.stack([self.own, np.ones(len(self.own))], axis=1), 3 * len(self.names)
-
-    @cached_property
     def samples(self) -> Floats:
         """Wins, ties and losses of people in each resample: (resamples, names, 3)."""
-        drawn = list(Draws(self.table, self.settings).tallies(*self._columns))
-        return np.concatenate(drawn).reshape(-1, len(self.names), 3)
+        drawn = Draws(self.table, self.settings).sums(self.outcomes.reshape(len(self.table), -1))
+        return drawn.reshape(-1, len(self.names), 3)
 
     @cached_property
-    def by_history(self) -> Floats:
-        """The same of each history: (histories, names, 3)."""
-        columns, values, width = self._columns
-        places, size = self.table.history[:, None] * width + columns, len(self.table.histories)
-        return (
-            np.bincount(places.ravel(), values.ravel(), minlength=width * size).reshape(size, -1, 3).astype(np.float64)
+    def by_unit(self) -> Floats:
+        """The same of each unit: (units, names, 3)."""
+        return sum_by_cluster(self.outcomes.reshape(len(self.table), -1), self.table.unit).reshape(
+            -1, len(self.names), 3
         )
 
     @cached_property
-    def whole(self) -> Floats:
-        """The same of all: (names, 3)."""
-        return np.asarray(self.by_history.sum(axis=0))
-
-    @cached_property
-    def n(self) -> NDArray[np.int64]:
-        return np.asarray(self.whole.sum(axis=1), dtype=np.int64)
-
-    @cached_property
-    def histories(self) -> Labels:
-        """In how many histories there are verdicts."""
-        return np.asarray((self.by_history.sum(axis=2) > 0).sum(axis=0), dtype=np.intp)
-
-    @cached_property
     def p(self) -> Floats:
-        """That people win as often as they lose: whole histories change sides."""
-        there = self.by_history.sum(axis=2) > 0
-        win, loss = (np.where(there, self.by_history[:, :, at], np.nan) for at in (0, 2))
+        """That people win as often as they lose: whole units change sides."""
+        win, _, loss = np.moveaxis(np.where(self.by_unit.any(axis=2, keepdims=True), self.by_unit, np.nan), 2, 0)
         return paired_tests(win, loss, rng=self.settings.rng("people"), resamples=1, joint=False).p
+
+    def counts(self, at: int = 0) -> tuple[int, int]:
+        """Of verdicts against one of the names, and of units that they are in."""
+        met = self.by_unit[:, at].sum(axis=1)
+        return int(met.sum()), int((met > 0).sum())
 
     def drills(self, *where: tuple[str, str]) -> list[Drill | None]:
         against = [(), *((("against", name),) for name in self.names[1:])]
@@ -184,21 +162,19 @@ class Duels:
         self, *where: tuple[str, str], p: Floats | None = None, corrected: Floats | None = None
     ) -> list[list[Cell]]:
         """Of each name: shares of wins, ties and losses, the share of decided pairs with its p, the Elo difference."""
-        drills, few = self.drills(*where), self.histories < self.settings.small
-        whole, drawn = self.whole, self.samples
+        drills, both, met = self.drills(*where), (self.by_unit.sum(axis=0), self.samples), self.by_unit.sum(axis=2)
 
-        def shown(share: Floats, samples: Floats, n: NDArray[np.int64], *ps: Floats | None) -> list[Cell]:
-            low, high = share_interval_of(share, samples, self.histories, self.settings)
-            one, other = ps or (None, None)
-            return cells_of(share, low, high, n, few, drills, p=one, p_corrected=other, units=self.histories)
+        def shown(value: Floats, samples: Floats, n: Floats, share: bool = True, **more: Any) -> list[Cell]:
+            verdicts, units = n.sum(axis=0).astype(np.int64), (n > 0).sum(axis=0)
+            return sampled_cells(value, samples, verdicts, units, self.settings, drills, share=share, **more)
 
-        shares, drawn_shares = (ratio(of, of.sum(axis=-1, keepdims=True)) for of in (whole, drawn))
-        columns = [shown(shares[:, at], drawn_shares[..., at], self.n) for at in range(3)]
-        without_ties = self.n - whole[:, 1].astype(np.int64)
-        columns.append(shown(decided(whole), decided(drawn), without_ties, p, corrected))
-        points, drawn_points = (elo_difference(of, self.settings.ties) for of in (whole, drawn))
-        ends = interval_of(drawn_points, self.histories, self.settings)
-        columns.append(cells_of(points, *ends, self.n, few, drills, units=self.histories))
+        shares, drawn_shares = (ratio(of, of.sum(axis=-1, keepdims=True)) for of in both)
+        columns = [shown(shares[:, at], drawn_shares[..., at], met) for at in range(3)]
+        columns.append(
+            shown(decided(both[0]), decided(both[1]), met - self.by_unit[:, :, 1], p=p, p_corrected=corrected)
+        )
+        points, drawn_points = (elo_difference(of, self.settings.ties) for of in both)
+        columns.append(shown(np.where(np.isinf(points), np.nan, points), drawn_points, met, share=False))
         return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -213,27 +189,25 @@ def people_win(cell: Cell) -> int:
 def _is_sure(cell: Cell, null: float) -> bool:
     """Whether a value differs from the null by both the test, which holds for these raters, and the interval."""
     p = cell.p if cell.p_corrected is None else cell.p_corrected
-    if cell.small or p is None or p > _ALPHA or cell.low is None or cell.high is None:
-        return False
-    return not cell.low <= null <= cell.high
+    return p is not None and p <= _ALPHA and excludes(cell, null)
 
 
 def _shares_table(
-    id: str, title: str, keys: Sequence[str], rows: Iterable[Sequence[Any]], caption: str, *, lead: bool = False
+    id: str, title: str, keys: Sequence[str], groups: Rated, rows: Iterable[Sequence[Any]], caption: str = ""
 ) -> Table:
-    """A table whose rows are text for each of the `keys`, numbers of verdicts and histories, and `Duels.cells`."""
-    across = keys[0] if len(keys) > 1 else ""
+    """A table whose rows are text for each of the `keys`, numbers of verdicts and units, and `Duels.cells`."""
+    units = groups[0][1].table.unit_names[1]
     return table(
         id,
         title,
         *map(words, keys),
         counts("verdicts"),
-        counts("histories"),
+        counts("histories", (), units),
         *(column(outcome, (), label, "share", "Share of verdicts.") for outcome, label in _OUTCOMES.items()),
         column("decided", (), "people win without ties", "share", "Share of the decided verdicts that people win."),
         column("elo", (), "Elo difference", "number", "People minus models.", digits=0),
         rows=rows,
-        caption=caption,
+        caption=f"{caption}p by flipping whole {units}{_HOLM.get(keys[-1], '')}.",
         chart=Chart(
             "intervals",
             keys[-1],
@@ -242,44 +216,39 @@ def _shares_table(
             "share won by people",
             _EVEN,
             roles={PEOPLE: "person", ALL: "all models"},
-            across=across,
-            lead=lead,
+            across=keys[0] if keys[1:] else "",
+            lead=not keys[1:],
         ),
     )
 
 
 def _overall(groups: Rated) -> Table:
-    rows = [
-        (group.name, duels.n[0], duels.histories[0], *duels.cells(("rater", group.key), p=duels.p)[0])
-        for group, duels in groups
-    ]
+    rows = [(group.name, *duels.counts(), *duels.cells(("rater", group.key), p=duels.p)[0]) for group, duels in groups]
     (first, duels), *_ = groups
-    caption = f"{size_text(duels.where(duels.own).table)} by {first.name}; p by flipping whole histories."
-    return _shares_table("overall", "People against all models", ("rater",), rows, caption, lead=True)
+    caption = f"{size_text(duels.where(duels.own).table)} by {first.name}; "
+    return _shares_table("overall", "People against all models", ("rater",), groups, rows, caption)
 
 
 def _models(groups: Rated) -> Table:
     rows: list[Sequence[Any]] = []
     for group, duels in groups:
         cells = duels.cells(("rater", group.key), p=duels.p, corrected=_corrected(duels.p))
-        order = [at for at in best_first(decided(duels.whole)) if at]
-        rows += [(group.name, duels.names[at], duels.n[at], duels.histories[at], *cells[at]) for at in order]
-    caption = "p by flipping whole histories, corrected (Holm) over the models of a rater."
-    return _shares_table("models", "People against each model", ("rater", "model"), rows, caption)
+        order = [at for at in best_first(decided(duels.by_unit.sum(axis=0))) if at]
+        rows += [(group.name, duels.names[at], *duels.counts(at), *cells[at]) for at in order]
+    return _shares_table("models", "People against each model", ("rater", "model"), groups, rows)
 
 
 def _dimensions(groups: Rated) -> Table:
     rows: list[Sequence[Any]] = []
     for group, whole in groups:
-        parts = [Duels.of(group.table.in_dimension(at).answered(), whole.settings) for at in range(len(DIMENSIONS))]
-        known = [(name, part) for name, part in zip(DIMENSIONS, parts, strict=True) if part.own.any()]
-        corrected = adjust(np.array([part.p[0] for _, part in known]), "holm")
-        for (name, part), p in zip(known, corrected, strict=True):
-            where, tested = (("rater", group.key), ("dimension", name)), np.full(len(part.names), p)
-            cells = part.cells(*where, p=part.p, corrected=tested)[0]
-            rows.append((group.name, name.replace("_", " "), part.n[0], part.histories[0], *cells))
-    caption = "p by flipping whole histories, corrected (Holm) over the dimensions of a rater."
-    return _shares_table("dimensions", "People against models by dimension", ("rater", "dimension"), rows, caption)
+        parts = {name: Duels.of(group.table.in_dimension(at), whole.settings) for at, name in enumerate(DIMENSIONS)}
+        parts = {name: part for name, part in parts.items() if part.own.any()}
+        corrected = adjust(np.array([part.p[0] for part in parts.values()]), "holm")
+        for (name, part), p in zip(parts.items(), corrected, strict=True):
+            tests = {"p": part.p, "corrected": np.full(len(part.names), p)}
+            cells = part.cells(("rater", group.key), ("dimension", name), **tests)[0]
+            rows.append((group.name, name.replace("_", " "), *part.counts(), *cells))
+    return _shares_table("dimensions", "People against models by dimension", ("rater", "dimension"), groups, rows)
 
 
 def _corrected(p: Floats) -> Floats:
@@ -295,54 +264,47 @@ def _slices(groups: Rated) -> Table:
         if all(len(part.table) for part in parts.values()):
             by = ("rater", group.key)
             shares = [[row[3] for row in part.cells(by, ("slice", name))] for name, part in parts.items()]
-            columns = (duels.names, *shares, _difference(duels, parts[REGULAR], parts[ADVERSARIAL], by))
-            rows += [(group.name, *row) for row in zip(*columns, strict=True)]
+            difference = _difference(duels, parts[REGULAR], parts[ADVERSARIAL], by)
+            rows += zip([group.name] * len(duels.names), duels.names, *shares, difference, strict=True)
     share = "Share of the decided verdicts that people win."
     # A chart of all raters would have too many lines.
     first = [row[0] for row in rows if row[0] == rows[0][0]]
+    title = f"People against models by slice, {''.join(first[:1])}"
+    lines = (REGULAR, ADVERSARIAL)
     return table(
         "slices",
         "People against models in regular and adversarial histories",
         words("rater"),
         words("model"),
-        column(REGULAR, (), "", "share", share),
-        column(ADVERSARIAL, (), "", "share", share),
+        *(column(name, (), "", "share", share) for name in lines),
         column("difference", (), "", "share", "Adversarial minus regular."),
         rows=rows,
-        caption="p of the difference by permuting histories between the slices, corrected (Holm) over the models of a "
-        "rater; n counts decided verdicts.",
+        caption=f"p of the difference by permuting {groups[0][1].table.unit_names[1]} between the slices"
+        f"{_HOLM['model']}; n counts decided verdicts.",
         chart=Chart(
-            "lines",
-            "model",
-            (REGULAR, ADVERSARIAL),
-            f"People against models by slice, {''.join(first[:1])}",
-            "share won by people",
-            _EVEN,
-            len(first),
-            roles={ALL: "all models"},
+            "lines", "model", lines, title, "share won by people", _EVEN, len(first), roles={ALL: "all models"}
         ),
     )
 
 
 def _difference(duels: Duels, regular: Duels, adversarial: Duels, by: tuple[str, str]) -> list[Cell]:
     """A cell for each name: what people win in adversarial histories beyond what they win in regular ones."""
-    settings, rows = duels.settings, duels.where(np.isin(duels.slices, (REGULAR, ADVERSARIAL)) & (duels.outcome != 0))
-    counts_in = np.where(
-        np.arange(len(rows.names)) == 0, rows.own[:, None], rows.model[:, None] == np.arange(len(rows.names))
-    )
+    won, _, lost = np.moveaxis(duels.outcomes, 2, 0)
+    rows = np.isin(duels.slices, (REGULAR, ADVERSARIAL)) & (won + lost).any(axis=1)
     tests = group_difference(
-        np.where(counts_in, rows.outcome[:, None] > 0, np.nan),
-        rows.slices == ADVERSARIAL,
-        clusters=rows.table.history,
-        rng=settings.rng("slices"),
+        np.where(won + lost > 0, won, np.nan)[rows],
+        duels.slices[rows] == ADVERSARIAL,
+        clusters=duels.table.unit[rows],
+        rng=duels.settings.rng("slices"),
         resamples=1,
     )
-    histories = np.minimum(regular.histories, adversarial.histories)
-    return cells_of(
-        decided(adversarial.whole) - decided(regular.whole),
-        *interval_of(decided(adversarial.samples) - decided(regular.samples), histories, settings),
+    decided_in = [(part.by_unit[:, :, ::2].sum(axis=2) > 0).sum(axis=0) for part in (regular, adversarial)]
+    return sampled_cells(
+        decided(adversarial.by_unit.sum(axis=0)) - decided(regular.by_unit.sum(axis=0)),
+        decided(adversarial.samples) - decided(regular.samples),
         tests.n_in + tests.n_out,
-        histories < settings.small,
+        np.minimum(*decided_in),
+        duels.settings,
         duels.drills(by),
         p=tests.p,
         p_corrected=_corrected(tests.p),

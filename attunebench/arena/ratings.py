@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import methodcaller
+from typing import Any
 
 import numpy as np
 
-from attunebench.analyses.sampling import cells_of
 from attunebench.analyses.table import (
     Analysis,
     Cell,
@@ -17,24 +18,22 @@ from attunebench.analyses.table import (
     Missing,
     Role,
     Table,
-    cell_of,
     column,
     counts,
     table,
     words,
 )
 from attunebench.analyses.verdicts import listed, number, with_interval
+from attunebench.arena.cells import excludes, sampled_cells
 from attunebench.arena.contests import Contests, Rated, best_first, rate
 from attunebench.arena.folder import Arena
 from attunebench.arena.objects import DIMENSIONS
 from attunebench.arena.sampling import (
     ArenaSettings,
     RaterGroup,
-    interval_of,
     intervals_text,
     leading_groups,
     rater_groups,
-    share_interval_of,
     size_text,
     slices_of,
 )
@@ -48,22 +47,28 @@ _TIES = {
     "dropped": "Ties are left out",
     "davidson": "Ties are fitted by Davidson's model",
 }
+_ONLY_DISTANCES = " Compare differences between authors across slices, not single ratings."
+_DIMENSIONS: Mapping[str, methodcaller] = {name: methodcaller("in_dimension", at) for at, name in enumerate(DIMENSIONS)}
 
 
 def ratings(_arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> Analysis:
     """Ratings overall, by rater, by slice and by dimension, who beats whom, and what standing first is worth."""
     settings = with_anchor(verdicts, settings)
-    groups = rater_groups(verdicts.with_people_as_one(), settings)
+    groups = rater_groups(verdicts.with_people_as_one(), settings) or rater_groups(verdicts, settings)
     if not groups:
         raise Missing("No verdict in this arena has an answer.")
-    rated = {group.key: rate(group.table, settings) for group in groups}
-    first = Standings(groups[0], rated[groups[0].key], _persons(verdicts, groups[0], rated, settings))
+    rated, persons = {group.key: rate(group.table, settings) for group in groups}, None
+    if groups[0].table.authors != verdicts.authors:
+        same = next(group for group in rater_groups(verdicts, settings) if group.key == groups[0].key)
+        persons = rate(same.table, settings, level_with=rated[same.key])
+    first, leading = Standings(groups[0], rated[groups[0].key], persons), leading_groups(groups)
+    slices = {name: methodcaller("of_slice", name) for name in slices_of(groups)}
     tables = (
         first.overall(),
-        first.of_persons(),
+        *first.of_persons(),
         _by_rater(groups, rated),
-        _by_slice(leading_groups(groups), settings),
-        _by_dimension(leading_groups(groups), settings),
+        *([_by_part("slice", leading, slices, settings, _ONLY_DISTANCES)] if len(slices) > 1 else ()),
+        _by_part("dimension", leading, _DIMENSIONS, settings),
         _win_matrix(groups[0], first.rated, settings),
         _raters(groups, rated, settings),
     )
@@ -92,15 +97,6 @@ def with_anchor(verdicts: VerdictTable, settings: ArenaSettings) -> ArenaSetting
     return settings
 
 
-def _persons(
-    verdicts: VerdictTable, first: RaterGroup, rated: Mapping[str, Rated], settings: ArenaSettings
-) -> Rated | None:
-    """The ratings with each person as an author, where several were put together; level with the others'."""
-    if first.table.authors == verdicts.authors:
-        return None
-    return rate(rater_groups(verdicts, settings)[0].table, settings, level_with=rated[first.key])
-
-
 @dataclass(frozen=True, slots=True)
 class Standings:
     """The ratings by the first group of raters, and those of single persons where several have written replies."""
@@ -109,70 +105,57 @@ class Standings:
     rated: Rated
     persons: Rated | None
 
+    def _single(self, one: Rated) -> list[int]:
+        """The places of single persons, the best first."""
+        return [at for at in best_first(one.value) if one.authors[at] not in self.rated.authors]
+
     def band(self) -> dict[str, float]:
         """Lines of a chart: the rating of all people together, and that of the best person of several."""
-        human = [at for at, kind in enumerate(self.group.table.kinds) if kind == "human"]
+        human, one = [at for at, kind in enumerate(self.group.table.kinds) if kind == "human"], self.persons
         if len(human) != 1 or np.isnan(self.rated.value[human[0]]):
             return {}
-        return {"people": float(self.rated.value[human[0]]), **self._best_person()}
+        band = {"people": float(self.rated.value[human[0]])}
+        if one is not None:
+            single = self._single(one)
+            # A person with too few units only where all have too few.
+            best = next((at for at in single if one.units[at] >= one.settings.small), single[0])
+            band[f"best person ({one.authors[best]})"] = float(one.value[best])
+        return band
 
-    def _best_person(self) -> dict[str, float]:
-        """One with too few histories only where all have too few."""
-        one = self.persons
-        if one is None:
-            return {}
-        own = [at for at, name in enumerate(one.authors) if name not in self.rated.authors and one.n[at]]
-        enough = [at for at in own if one.histories[at] >= one.settings.small] or own
-        best = max(enough, key=lambda at: one.value[at])
-        return {f"best person ({one.authors[best]})": float(one.value[best])}
+    def _forest(
+        self, id: str, title: str, rated: Rated, order: list[int], caption: str, *more: Filled, **chart: Any
+    ) -> Table:
+        return table(
+            id,
+            title,
+            words("author", rated.authors),
+            *more,
+            counts("n", rated.n, "verdicts", "Verdicts on pairs with this author."),
+            counts("histories", rated.units, self.group.table.unit_names[1]),
+            _rating_column("rating", rated.cells(drills_of(rated.authors, ("rater", self.group.key)))),
+            order=order,
+            caption=caption,
+            chart=Chart("intervals", "author", ("rating",), title, "Elo points", **chart),
+        )
 
     def overall(self) -> Table:
         """The forest of all authors."""
-        group, rated, band = self.group, self.rated, self.band()
-        title, human = f"Ratings by {group.name}", tuple(band) if len(band) > 1 else ()
-        return table(
-            "ratings",
-            title,
-            words("author", rated.authors),
-            words("kind", group.table.kinds, meaning="Who wrote the replies."),
-            counts("n", rated.n, "verdicts", "Verdicts on pairs with this author."),
-            counts("histories", rated.histories),
-            _rating_column("rating", rated.cells(drills_of(rated.authors, ("rater", group.key)))),
-            order=best_first(rated.value),
-            caption=f"{size_text(group.table)}.",
-            chart=Chart(
-                "intervals",
-                "author",
-                ("rating",),
-                title,
-                "Elo points",
-                band,
-                None,
-                _roles(group),
-                lead=True,
-                shade=human,
-            ),
-        )
+        kinds, band = words("kind", self.group.table.kinds, meaning="Who wrote the replies."), self.band()
+        lines = {
+            "lines": band,
+            "roles": _roles(self.group),
+            "lead": True,
+            "shade": tuple(band) if len(band) > 1 else (),
+        }
+        title, order = f"Ratings by {self.group.name}", best_first(self.rated.value)
+        return self._forest("ratings", title, self.rated, order, f"{size_text(self.group.table)}.", kinds, **lines)
 
-    def of_persons(self) -> Table:
-        """Every person's rating, on the scale of the others; no row where replies of people have one author."""
-        one, rows = self.persons, []
-        if one is not None:
-            cells = one.cells(drills_of(one.authors, ("rater", self.group.key)))
-            everybody = list(zip(one.authors, one.n, one.histories, cells, strict=True))
-            rows = [everybody[at] for at in best_first(one.value) if one.authors[at] not in self.rated.authors]
-        return table(
-            "persons",
-            f"Ratings of individual people by {self.group.name}",
-            words("author"),
-            counts("n", (), "verdicts"),
-            counts("histories"),
-            _rating_column("rating", ()),
-            rows=rows,
-            caption="On the same scale as the ratings above. The rating of the best person is biased upwards by "
-            "selection.",
-            chart=Chart("intervals", "author", ("rating",), "Ratings of individual people", "Elo points"),
-        )
+    def of_persons(self) -> Iterator[Table]:
+        """Every person's rating, on the scale of the others, where replies of people have several authors."""
+        if self.persons is not None:
+            title = f"Ratings of individual people by {self.group.name}"
+            caption = "Same scale as above. The rating of the best person is biased upwards by selection."
+            yield self._forest("persons", title, self.persons, self._single(self.persons), caption)
 
     def shows(self) -> str:
         """The first two authors and whether their difference is significant, and where people stand."""
@@ -182,15 +165,16 @@ class Standings:
             return "No author has a rating."
         first = rated.authors[order[0]]
         best = "the highest rating in its group" if len(rated.groups) > 1 else "the highest rating"
-        text = f"Rated by {self.group.name}, {first} has {best}: {with_interval(cells[order[0]], 0)}."
+        text = f"Rated by {self.group.name}, {first} has {best}: {with_interval(cells[order[0]], 0)} "
+        text += f"(n = {cells[order[0]].n})."
         if len(order) > 1 and len(rated.groups) == 1:
             one, other = order[:2]
-            samples, histories = rated.samples[:, [one]] - rated.samples[:, [other]], rated.histories[[one, other]]
-            low, high = interval_of(samples, histories.min(keepdims=True), rated.settings)
-            ahead = cell_of(rated.value[one] - rated.value[other], low[0], high[0])
-            sure = ahead.low is not None and ahead.low > 0
+            units = rated.units[[one, other]].min(keepdims=True)
+            gap, drawn = (of[..., [one]] - of[..., [other]] for of in (rated.value, rated.samples))
+            (ahead,) = sampled_cells(gap, drawn, units, units, rated.settings)
             text += f" The difference from {rated.authors[other]}, {with_interval(ahead, 0)} points, "
-            text += "is significant." if sure else "is not significant."
+            few = f"is from too few {self.group.table.unit_names[1]} for a claim."
+            text += few if ahead.small else "is significant." if excludes(ahead) else "is not significant."
         for name, value in self.band().items():
             text += f" {'Replies of people' if name == 'people' else name.capitalize()}: {number(value, 0)}."
         return text
@@ -227,50 +211,33 @@ def _by_rater(groups: Sequence[RaterGroup], rated: Mapping[str, Rated]) -> Table
     )
 
 
-def _by_slice(groups: Sequence[RaterGroup], settings: ArenaSettings) -> Table:
-    """The ratings in each slice, by people and by all judges; no row where there is one slice."""
-    names = slices_of(groups)
-    parts = {("slice", name): [group.table.of_slice(name) for group in groups] for name in names}
-    note = " Compare differences between authors across slices, not single ratings."
-    return _by_part("slice", groups, parts if len(names) > 1 else {}, settings, note)
-
-
-def _by_dimension(groups: Sequence[RaterGroup], settings: ArenaSettings) -> Table:
-    """The ratings in each dimension, by people and by all judges; no row where no verdict has dimensions."""
-    parts: dict[tuple[str, str], list[VerdictTable]] = {
-        ("dimension", name): [group.table.in_dimension(at).answered() for group in groups]
-        for at, name in enumerate(DIMENSIONS)
-    }
-    return _by_part("dimension", groups, parts, settings)
-
-
 def _by_part(
     what: str,
     groups: Sequence[RaterGroup],
-    parts: Mapping[tuple[str, str], Sequence[VerdictTable]],
+    parts: Mapping[str, Callable[[VerdictTable], VerdictTable]],
     settings: ArenaSettings,
     note: str = "",
 ) -> Table:
-    """A row for each author, with the rating in each part of the verdicts; `parts` has those of every group."""
+    """The ratings of each author in each part of the verdicts, by people and by all judges."""
     rows: list[list[Cell | str]] = []
-    for group, *tables in zip(groups, *parts.values(), strict=True):
+    for group in groups:
+        tables, authors = [part(group.table) for part in parts.values()], group.table.authors
         if any(map(len, tables)):
-            authors, fits = group.table.authors, [rate(one, settings) for one in tables]
-            drills = [drills_of(authors, ("rater", group.key), name) for name in parts]
+            fits = [rate(one, settings) for one in tables]
+            drills = [drills_of(authors, ("rater", group.key), (what, name)) for name in parts]
             columns = [one.cells(named) for one, named in zip(fits, drills, strict=True)]
             rows += [[group.name, authors[at], *(of[at] for of in columns)] for at in best_first(fits[0].value)]
-    ids, title = tuple(f"{what}_{name}" for _, name in parts), f"Ratings by {what}"
-    axis, roles = "Elo points", _roles(groups[0])
-    chart = Chart("heatmap", "author", ids, title, axis, {"1000": 1000.0}, roles=roles)
+    ids, title, roles = tuple(f"{what}_{name}" for name in parts), f"Ratings by {what}", _roles(groups[0])
+    chart = Chart("heatmap", "author", ids, title, "Elo points", {"1000": 1000.0}, roles=roles)
     if what == "slice":  # of all raters there would be too many lines
-        size = len(groups[0].table.authors)
-        chart = Chart("lines", "author", ids, f"{title}, {groups[0].name}", axis, first=size, roles=roles)
+        first = len(groups[0].table.authors)
+        chart = replace(chart, kind="lines", title=f"{title}, {groups[0].name}", lines={}, first=first)
     return table(
         f"{what}s",
         title,
         words("rater"),
         words("author"),
-        *(_rating_column(id, (), name.replace("_", " ")) for id, (_, name) in zip(ids, parts, strict=True)),
+        *(_rating_column(id, (), name.replace("_", " ")) for id, name in zip(ids, parts, strict=True)),
         rows=rows,
         caption=f"Each {what} is a separate fit; n counts verdicts.{note}",
         chart=chart,
@@ -286,25 +253,13 @@ def _win_matrix(group: RaterGroup, lead: Rated, settings: ArenaSettings) -> Tabl
         return ratio(wins, wins + wins.swapaxes(1, 2)).reshape(len(wins), -1)
 
     wins = contests.whole()[0]
-    histories = contests.histories().ravel()
+    units = contests.units().ravel()
     samples = np.concatenate([shares(drawn) for drawn, *_ in contests.drawn()])
+    n = (wins + wins.swapaxes(1, 2))[0].ravel().astype(np.int64)
     # All people together have no name, so that the other author is the one that is named.
-    named = [
-        (("kind", "human"), ("against", other if one == ALL_PEOPLE else one))
-        if ALL_PEOPLE in (one, other)
-        else (("author", one), ("against", other))
-        for one in authors
-        for other in authors
-    ]
-    drills = [Drill(where=(*names, ("rater", group.key))) for names in named]
-    cells = cells_of(
-        shares(wins)[0],
-        *share_interval_of(shares(wins)[0], samples, histories, settings),
-        (wins + wins.swapaxes(1, 2))[0].ravel().astype(np.int64),
-        histories < settings.small,
-        drills,
-        units=histories,
-    )
+    couples = [(other, one) if other == ALL_PEOPLE else (one, other) for one in authors for other in authors]
+    drills = [drills_of((one,), ("against", other), ("rater", group.key))[0] for one, other in couples]
+    cells = sampled_cells(shares(wins)[0], samples, n, units, settings, drills, share=True)
     cells = [replace(cell, drill=None) if cell.value is None else cell for cell in cells]
     order = best_first(lead.value)
     ids = tuple(f"against_{authors[at]}" for at in order)
@@ -328,7 +283,7 @@ def _raters(groups: Sequence[RaterGroup], rated: Mapping[str, Rated], settings: 
     for group in groups:
         read, merged = group.read, group.read.merged()
         answered = read.answered()
-        fit = rated[group.key] if group.table.slot.any() else rate(answered, settings)
+        fit = rated[group.key] if group.table.slot.all() else rate(answered, settings)
         both = int((np.unique(answered.pair * len(read.raters) + answered.rater, return_counts=True)[1] > 1).sum())
         drill = Drill(where=(("rater", group.key),))
         rows.append(
@@ -337,7 +292,7 @@ def _raters(groups: Sequence[RaterGroup], rated: Mapping[str, Rated], settings: 
                 Cell(len(read), drill=drill),
                 Cell(len(read) - len(answered), drill=Drill(where=(*drill.where, ("pairs", "unanswered")))),
                 len(np.unique(answered.pair)),
-                len(np.unique(answered.history)),
+                len(np.unique(answered.unit)),
                 both,
                 Cell(int(merged.flipped.sum()), drill=Drill(where=(*drill.where, ("pairs", "flipped")))),
                 fit.slot_cell(*drill.where),
@@ -350,7 +305,7 @@ def _raters(groups: Sequence[RaterGroup], rated: Mapping[str, Rated], settings: 
         counts("verdicts"),
         counts("unanswered", (), "", "Refused, unreadable or incomplete; left out of all other numbers."),
         counts("pairs"),
-        counts("histories"),
+        counts("histories", (), groups[0].table.unit_names[1]),
         counts("both_orders", (), "both orders", "Pairs that a rater saw in both orders, summed over raters."),
         counts("flipped", (), "", "Of these, pairs whose winner changes with the order; they count as ties."),
         column("slot", (), "first slot", "number", "Elo points gained by the reply shown first.", digits=0),

@@ -1,6 +1,7 @@
-"""How the numbers of an arena are computed, and where their intervals come from: resampled histories, never verdicts.
+"""How the numbers of an arena are computed, and where intervals come from: resampled conversations, never verdicts.
 
-Fifteen raters of one pair are no fifteen pieces of evidence. Where there are few raters they are resampled too.
+Fifteen raters of one pair are no fifteen pieces of evidence, and neither are ten turns of one conversation. What is
+resampled are units: conversations, or histories that are of none. Where there are few raters they are resampled too.
 """
 
 from __future__ import annotations
@@ -13,24 +14,21 @@ import numpy as np
 
 from attunebench.analyses.verdicts import counted
 from attunebench.arena.objects import ADVERSARIAL, REGULAR
-from attunebench.arena.table import PEOPLE, VerdictTable
+from attunebench.arena.table import JUDGES, PEOPLE, VerdictTable
 from attunebench.statistics.bootstrap import (
     Counts,
     Floats,
     Labels,
     Resampling,
     parts_of,
-    percentile_interval,
     resample_weights,
 )
-from attunebench.statistics.intervals import wilson_interval
 
 Ties = Literal["half", "dropped", "davidson"]
 Ensemble = Literal["majority", "mean"]
 
-JUDGES = "judges"
 FEW_RATERS = 20
-"""Under this many raters their own chance is told from that of histories no longer, so both are resampled."""
+"""Under this many raters their own chance is told from that of conversations no longer, so both are resampled."""
 
 _CHUNK_CELLS = 4_000_000
 """Resamples times columns that are in memory at once."""
@@ -40,7 +38,7 @@ _CHUNK_CELLS = 4_000_000
 class ArenaSettings:
     """How an arena is scored. `ties` in ratings; `anchor`: the author whose rating is 1000 ("": the mean of all);
     `ensemble`: how several judges become one; `ambiguous`: pairs with a smaller majority of people are so called;
-    `small`: under this many histories a number carries a warning."""
+    `small`: under this many units a number carries a warning."""
 
     ties: Ties = "half"
     anchor: str = ""
@@ -56,9 +54,13 @@ class ArenaSettings:
         return np.random.default_rng([self.seed, *name.encode()])
 
     def resampling(self, table: VerdictTable) -> Resampling:
-        """Of rows that are verdicts, over their histories. Only for a table with rows."""
-        draws = resample_weights(len(table.histories), self.resamples, self.rng("histories"))
-        return Resampling(draws, table.history, self.level)
+        """Of rows that are verdicts, over their units. Only for a table with rows."""
+        return Resampling(self.unit_weights(table), table.unit, self.level)
+
+    def unit_weights(self, table: VerdictTable) -> Counts:
+        """How often each unit of a table is drawn: (resamples, units)."""
+        units = int(table.units.max(initial=0)) + 1
+        return resample_weights(units, self.resamples, self.rng("histories"))
 
 
 class Draws:
@@ -68,9 +70,7 @@ class Draws:
         self.table, self.settings = table, settings
         there = np.unique(table.rater)
         self.raters = 1 < len(there) < FEW_RATERS and not table.judges[there].all()
-        self._histories: Counts = resample_weights(
-            max(1, len(table.histories)), settings.resamples, settings.rng("histories")
-        )
+        self._units = settings.unit_weights(table)
         self._place = np.searchsorted(there, table.rater) if self.raters else np.zeros(len(table), dtype=np.intp)
         self._weights: Counts = (
             resample_weights(len(there), settings.resamples, settings.rng("raters"))
@@ -85,15 +85,15 @@ class Draws:
         """
         from scipy.sparse import coo_matrix
 
-        shape, cells = (count, self._histories.shape[1]), []
+        shape, cells = (count, self._units.shape[1]), []
         for rater in range(self._weights.shape[1]):
             rows = np.flatnonzero(self._place == rater)
-            histories = np.repeat(self.table.history[rows], columns.shape[1])
-            entries = (values[rows].ravel(), (columns[rows].ravel(), histories))
+            units = np.repeat(self.table.unit[rows], columns.shape[1])
+            entries = (values[rows].ravel(), (columns[rows].ravel(), units))
             cells.append(coo_matrix(entries, shape).tocsr())
             cells[-1].eliminate_zeros()
         for part in parts_of(self.settings.resamples, count, _CHUNK_CELLS):
-            drawn, weights = np.zeros((part.stop - part.start, count)), self._histories[part].T.astype(np.float64)
+            drawn, weights = np.zeros((part.stop - part.start, count)), self._units[part].T.astype(np.float64)
             for each, own in zip(cells, self._weights[part].T, strict=True):
                 drawn += own[:, None] * (each @ weights).T
             yield drawn
@@ -103,42 +103,24 @@ class Draws:
         columns = np.broadcast_to(np.arange(values.shape[1]), values.shape)
         return np.concatenate(list(self.tallies(columns, values, values.shape[1])))
 
-    def interval(self, samples: Floats) -> tuple[Floats, Floats]:
-        """The percentile interval of each column of (resamples, columns); NaN under two histories."""
-        histories = np.full(samples.shape[1], len(np.unique(self.table.history)))
-        return interval_of(samples, histories, self.settings)
-
-
-def interval_of(samples: Floats, histories: Labels, settings: ArenaSettings) -> tuple[Floats, Floats]:
-    """The percentile interval of each column of (resamples, columns); NaN where it is over fewer than two histories."""
-    low, high = percentile_interval(samples, settings.level)
-    low[histories < 2] = high[histories < 2] = np.nan
-    return low, high
-
-
-def share_interval_of(
-    share: Floats, samples: Floats, histories: Labels, settings: ArenaSettings
-) -> tuple[Floats, Floats]:
-    """`interval_of` shares; one that is 0 or 1 in all histories has Wilson's, each history counting once."""
-    ends, sure = interval_of(samples, histories, settings), ((share == 0) | (share == 1)) & (histories > 1)
-    exact = wilson_interval(share * histories, histories, settings.level)
-    low, high = (np.where(np.isnan(end) & sure, other, end) for end, other in zip(ends, exact, strict=True))
-    return low, high
-
 
 def size_text(table: VerdictTable) -> str:
-    """ "40,500 verdicts of 15 raters on 2,700 pairs in 300 histories", for captions."""
+    """ "40,500 verdicts of 15 raters on 2,700 pairs in 300 histories of 40 conversations", for captions."""
     parts = zip((table.pair, table.history), ("pair", "history"), ("pairs", "histories"), strict=True)
     pairs, histories = (counted(len(np.unique(rows)), *names) for rows, *names in parts)
     raters = counted(len(np.unique(table.rater)), "rater")
-    return f"{counted(len(table), 'verdict')} of {raters} on {pairs} in {histories}"
+    name = table.unit_names[0]
+    units = "" if name == "history" else f" of {counted(len(np.unique(table.unit)), name)}"
+    return f"{counted(len(table), 'verdict')} of {raters} on {pairs} in {histories}{units}"
 
 
 def intervals_text(table: VerdictTable, settings: ArenaSettings) -> str:
     """How intervals over these verdicts were made."""
-    raters = Draws(table, settings).raters
-    units = f"histories and of raters, of whom there are fewer than {FEW_RATERS}" if raters else "histories"
-    return f"{100 * settings.level:g} % percentile bootstrap intervals, {settings.resamples:,} resamples of {units}."
+    also = f"; for verdicts of people also of raters, since there are fewer than {FEW_RATERS}"
+    return (
+        f"{100 * settings.level:g} % percentile bootstrap intervals, {settings.resamples:,} resamples of "
+        f"{table.unit_names[1]}{also if Draws(table.of_people(), settings).raters else ''}."
+    )
 
 
 class RaterGroup(NamedTuple):

@@ -62,7 +62,8 @@ class ArenaScores:
     def intervals(self) -> str:
         """How intervals were made, for notes."""
         settings = self.about.settings
-        over = f"{settings['resamples']:,} resamples of histories" if "resamples" in settings else "histories resampled"
+        units = settings.get("units", "histories")
+        over = f"{settings['resamples']:,} resamples of {units}" if "resamples" in settings else f"{units} resampled"
         return f"{100 * settings.get('level', 0.95):g} % percentile bootstrap intervals, {over}"
 
     def json(self) -> str:
@@ -91,7 +92,7 @@ def about_of(arena: Arena, settings: ArenaSettings, folder: Path, output: Path) 
         folder=Path(os.path.relpath(folder.resolve(), output.resolve().parent)).as_posix(),
         counts=counts_of(arena),
         authors=dict(zip(table.authors, table.kinds, strict=True)),
-        settings=asdict(settings),
+        settings={**asdict(settings), "units": table.unit_names[1]},
         made=arena.made,
         problems=arena.problems,
     )

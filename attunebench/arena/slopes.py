@@ -124,11 +124,11 @@ class Slopes:
     def _cell(self, trait: Floats, value: float, drawn: Floats, bounded: float, drill: Drill) -> Cell:
         """A slope with its interval; undefined where no verdict is on a pair that differs in the trait."""
         differ = trait != 0
-        histories = len(np.unique(self.table.history[differ]))
+        units = len(np.unique(self.table.unit[differ]))
         low, high = percentile_interval(np.round(drawn[:, None], 9), self.settings.level)
-        if histories < 2 or bounded:
+        if units < 2 or bounded:
             low = high = np.full(1, np.nan)
-        few, found = np.array([histories < self.settings.small]), np.array([value if differ.any() else np.nan])
+        few, found = np.array([units < self.settings.small]), np.array([value if differ.any() else np.nan])
         (cell,) = cells_of(found, low, high, np.array([differ.sum()]), few, [drill])
         return replace(cell, mark=REGULARISED) if bounded and differ.any() else cell
 

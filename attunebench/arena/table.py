@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,8 +14,8 @@ from attunebench.arena.objects import DIMENSIONS, ReplyKind, Side
 from attunebench.statistics.bootstrap import Floats, Labels, ratio
 
 _SIDES: dict[Side, float] = {"left": 1.0, "same": 0.0, "right": -1.0}
-PEOPLE, ALL_PEOPLE = "people", "all people"
-"""The rater that all people are together, and the author that they are."""
+PEOPLE, JUDGES, ALL_PEOPLE = "people", "judges", "all people"
+"""The raters that all people and all judges are together, and the author that all people are."""
 _ROWS = ("pair", "history", "left", "right", "rater", "preference", "slot", "dimensions", "flipped")
 
 
@@ -27,9 +28,13 @@ class VerdictTable:
     orders are merged; `dimensions` (rows, 5) is +1 for left, −1 for right, 0 for the same, NaN without an answer.
     `flipped`: merged of two orders in which different replies won. `kinds` has a kind for each author, `judges` says
     which raters are judges, `slices` has the slice of each history.
+
+    `units` has a number for each history, from 0: histories that are turns of one conversation have the same. They are
+    no independent evidence, so what is resampled, permuted and counted are units.
     """
 
     histories: tuple[str, ...]
+    units: Labels
     slices: tuple[str, ...]
     authors: tuple[str, ...]
     kinds: tuple[ReplyKind, ...]
@@ -49,6 +54,17 @@ class VerdictTable:
     def __len__(self) -> int:
         return len(self.pair)
 
+    @property
+    def unit(self) -> Labels:
+        """Of each verdict."""
+        return self.units[self.history]
+
+    @property
+    def unit_names(self) -> tuple[str, str]:
+        """What one unit is called, and several."""
+        turns = len(np.unique(self.units)) < len(self.histories)
+        return ("conversation", "conversations") if turns else ("history", "histories")
+
     def where(self, rows: NDArray[np.bool_] | Labels) -> VerdictTable:
         """The verdicts of these rows; all names stay, so that places mean the same."""
         return replace(self, **{name: getattr(self, name)[rows] for name in _ROWS})
@@ -66,8 +82,8 @@ class VerdictTable:
         return self.where(~np.isnan(self.preference))
 
     def in_dimension(self, place: int) -> VerdictTable:
-        """The verdicts of one dimension in place of the preference."""
-        return replace(self, preference=self.dimensions[:, place])
+        """The answers in one dimension in place of the preference."""
+        return replace(self, preference=self.dimensions[:, place]).answered()
 
     @property
     def winner(self) -> Floats:
@@ -95,16 +111,14 @@ class VerdictTable:
         if not len(self):
             return self
         _, first, group = np.unique(self.pair, return_index=True, return_inverse=True)
-        pool = partial(_mean if mean else _majority, group=group, n=len(first))
-        columns = [pool(self.dimensions[:, place]) for place in range(len(DIMENSIONS))]
-        nothing = np.zeros(len(first), dtype=np.intp)
+        pool, nothing = partial(_mean if mean else _majority, group=group, n=len(first)), np.zeros_like(first)
         return replace(
             self.where(first),
             rater=nothing,
             raters=("all",),
             judges=np.array([self.judges[self.rater].all()]),
             preference=pool(self.preference),
-            dimensions=np.column_stack(columns),
+            dimensions=np.column_stack([pool(of) for of in self.dimensions.T]),
             slot=nothing.astype(np.float64),
             flipped=nothing > 0,
         )
@@ -116,26 +130,23 @@ class VerdictTable:
             return self
         key = self.pair * len(self.raters) + self.rater
         _, first, group = np.unique(key, return_index=True, return_inverse=True)
-        rows = self.where(first)
-        n = len(first)
+        rows, n = self.where(first), len(first)
+
+        def opposed(values: Floats) -> NDArray[np.bool_]:
+            """Where one value is above 0 and another below."""
+            above, below = (np.bincount(group, part, minlength=n) > 0 for part in (values > 0, values < 0))
+            return np.asarray(above & below)
 
         def mean(values: Floats) -> Floats:
-            return np.asarray(np.where(self._opposed(group, values, n), 0.0, _mean(values, group, n)))
+            return np.asarray(np.where(opposed(values), 0.0, _mean(values, group, n)))
 
-        dimensions = np.column_stack([mean(self.dimensions[:, place]) for place in range(len(DIMENSIONS))])
-        answered = ~np.isnan(self.preference)
-        orders = np.bincount(group, answered, minlength=n)
-        slots = np.bincount(group, np.where(answered, self.slot, 0.0), minlength=n)
-        slot = np.sign(np.where(orders > 0, slots, 0.0))
-        flipped = self._opposed(group, self.preference, n)
         return replace(
-            rows, preference=mean(self.preference), dimensions=dimensions, slot=slot, flipped=rows.flipped | flipped
+            rows,
+            preference=mean(self.preference),
+            dimensions=np.column_stack([mean(of) for of in self.dimensions.T]),
+            slot=np.sign(np.bincount(group, np.where(np.isnan(self.preference), 0.0, self.slot), minlength=n)),
+            flipped=rows.flipped | opposed(self.preference),
         )
-
-    def _opposed(self, group: Labels, values: Floats, n: int) -> NDArray[np.bool_]:
-        """Groups in which one value is above 0 and another below."""
-        above, below = (np.bincount(group, part, minlength=n) > 0 for part in (values > 0, values < 0))
-        return np.asarray(above & below)
 
 
 def _mean(values: Floats, group: Labels, n: int) -> Floats:
@@ -164,28 +175,34 @@ def table_of(arena: Arena) -> VerdictTable:
         for author in (pair.left, pair.right):
             kinds.setdefault(author, "model")
     raters = {one.rater: one.rater_kind == "judge" for one in verdicts}
-    place = {name: at for at, name in enumerate(histories)}
-    author_at = {name: at for at, name in enumerate(kinds)}
-    pair_at = {name: at for at, name in enumerate(pairs)}
-    rater_at = {name: at for at, name in enumerate(raters)}
+    reserved = {name: f"judge {name}" for name in (PEOPLE, JUDGES) if raters.get(name)}
+    conversations = [(one.conversation, "" if one.conversation else one.id) for one in arena.histories.values()]
+    reserved = {name: f"judge {name}" for name in (PEOPLE, JUDGES) if raters.get(name)}
     of = [arena.pairs[one.pair] for one in verdicts]
     sides = [[_SIDES.get(one.dimensions.get(name, ""), np.nan) for name in DIMENSIONS] for one in verdicts]  # type: ignore[call-overload]
     preferences = [np.nan if one.preference is None else float(one.preference) for one in verdicts]
     return VerdictTable(
         histories=histories,
+        units=_places(conversations, conversations),
         slices=tuple(one.slice for one in arena.histories.values()),
         authors=tuple(kinds),
         kinds=tuple(kinds.values()),
-        raters=tuple(raters),
+        raters=tuple(reserved.get(name, name) for name in raters),
         judges=np.array(list(raters.values()), dtype=bool),
         pairs=pairs,
-        pair=np.array([pair_at[one.pair] for one in verdicts], dtype=np.intp),
-        history=np.array([place[pair.history] for pair in of], dtype=np.intp),
-        left=np.array([author_at[pair.left] for pair in of], dtype=np.intp),
-        right=np.array([author_at[pair.right] for pair in of], dtype=np.intp),
-        rater=np.array([rater_at[one.rater] for one in verdicts], dtype=np.intp),
+        pair=_places(pairs, [one.pair for one in verdicts]),
+        history=_places(histories, [pair.history for pair in of]),
+        left=_places(kinds, [pair.left for pair in of]),
+        right=_places(kinds, [pair.right for pair in of]),
+        rater=_places(raters, [one.rater for one in verdicts]),
         preference=np.array(preferences, dtype=np.float64),
         slot=np.array([1.0 if one.order == "left" else -1.0 for one in verdicts]),
         dimensions=np.array(sides, dtype=np.float64).reshape(len(verdicts), len(DIMENSIONS)),
         flipped=np.zeros(len(verdicts), dtype=bool),
     )
+
+
+def _places(names: Iterable[Hashable], entries: Iterable[Hashable]) -> Labels:
+    """Where each entry stands among the names, of which a repeated one counts once."""
+    place = {name: at for at, name in enumerate(dict.fromkeys(names))}
+    return np.array([place[name] for name in entries], dtype=np.intp)

@@ -50,8 +50,36 @@ def test_the_published_arithmetic(shares, of_decided, dropped, half):
 
 
 def test_a_side_that_wins_everything_has_no_difference():
-    assert np.isnan(elo_difference(np.array([[3.0, 0, 0], [0, 0, 3]]), "half")).all()
+    assert np.isinf(elo_difference(np.array([[3.0, 0, 0], [0, 0, 3]]), "half")).all()
     assert np.isnan(elo_difference(np.array([0.0, 3, 0]), "dropped"))
+    assert tables_of(with_people_winning(wins=25, losses=0))["overall"].rows[0][7].value is None
+
+
+def with_people_winning(wins, losses):
+    """Of 25 histories with a verdict each; all others are ties."""
+    arena = simulated_arena(strengths={"ann": 0, "lab": 0}, kinds=KINDS, histories=25, people=1, pairs=1)
+    signs = [1] * wins + [-1] * losses + [0] * (25 - wins - losses)
+    both = zip(arena.verdicts, signs, strict=True)
+    said = {True: 1, False: -1}
+    verdicts = [
+        one.model_copy(update={"preference": sign * said[arena.pairs[one.pair].left == "ann"]}) for one, sign in both
+    ]
+    return replace(arena, verdicts=verdicts)
+
+
+def test_a_difference_that_is_infinite_in_many_resamples_has_no_interval():
+    # One loss is missing from a third of the resamples, which must not pass for a narrower interval.
+    settings = replace(SETTINGS, ties="dropped")
+    few, enough = (tables_of(with_people_winning(24 - of, of), settings)["overall"].rows[0][7] for of in (1, 10))
+    assert few.value == pytest.approx(400 * np.log10(23))
+    assert (few.low, few.high) == (None, None)
+    assert enough.low < enough.value < enough.high
+
+
+def test_a_share_of_decided_pairs_is_over_the_histories_that_have_one():
+    cell = tables_of(with_people_winning(wins=3, losses=0))["overall"].rows[0][6]
+    assert (cell.value, cell.n, cell.small) == (1, 3, True)
+    assert cell.low == pytest.approx(0.4385, abs=1e-4)  # Wilson's, of 3 of 3
 
 
 def test_shares_are_those_of_the_verdicts():
@@ -149,3 +177,17 @@ def test_little_gives_right_or_absent_numbers(change, ties):
         cell for table in tables_of(arena, replace(SETTINGS, ties=ties)).values() for row in table.rows for cell in row
     ]
     assert all(np.isfinite(cell.value) for cell in cells if isinstance(cell.value, float))
+
+
+def test_turns_of_one_conversation_are_flipped_and_permuted_together():
+    arena = simulated_arena(7, strengths={"ann": 1.5, "lab": 0}, kinds=KINDS, histories=24, pairs=1, adversarial=0.5)
+    histories = {
+        name: one.model_copy(update={"conversation": str(at % 6)})
+        for at, (name, one) in enumerate(arena.histories.items())
+    }
+    overall, apart = (tables_of(one)["overall"].rows[0] for one in (replace(arena, histories=histories), arena))
+    assert (overall[2].value, apart[2].value) == (6, 24)
+    # Of six conversations no p can be lower than 2 in 2⁶.
+    assert overall[6].p >= 2 / 64 > apart[6].p
+    together, single = (tables_of(one)["slices"].rows[0][4].p for one in (replace(arena, histories=histories), arena))
+    assert together != single

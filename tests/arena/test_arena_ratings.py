@@ -63,6 +63,42 @@ def test_the_first_slot_is_found_and_does_not_move_ratings():
     assert all(abs(cell.value - even[name].value) < 25 for name, cell in rating_of(arena).items())
 
 
+def test_the_first_slot_is_that_of_single_verdicts_though_a_pair_lacks_its_second_order():
+    arena = simulated_arena(2, people=0, judges=1, histories=30)
+    # A judge who mostly prefers the first reply.
+    given = [
+        one.model_copy(update={"preference": 1 if one.order == "left" else -1}) if at % 4 else one
+        for at, one in enumerate(arena.verdicts)
+    ]
+    whole, less = (tables_of(replace(arena, verdicts=of))["raters"].rows[0][-1].value for of in (given, given[:-1]))
+    assert less == pytest.approx(whole, abs=5)
+
+
+def test_people_who_were_only_compared_with_each_other_are_rated_as_authors():
+    arena = simulated_arena(strengths={"ann": 0.0, "bob": 1.0}, kinds=KINDS)
+    assert list(rating_of(arena)) == ["bob", "ann"]
+
+
+def test_persons_are_rated_by_those_who_rate_all_people_together():
+    arena = simulated_arena(strengths=STRENGTHS, kinds=KINDS, judges=1)
+    among = [
+        one
+        for one in arena.verdicts
+        if one.rater_kind == "judge" or {arena.pairs[one.pair].left, arena.pairs[one.pair].right} == {"ann", "bob"}
+    ]
+    tables = tables_of(replace(arena, verdicts=among))
+    drills = {dict(row[-1].drill.where)["rater"] for id in ("ratings", "persons") for row in tables[id].rows}
+    assert drills == {"judge0"}
+
+
+@pytest.mark.parametrize("name", ["people", "judges"])
+def test_a_judge_may_have_the_name_of_a_group(name):
+    arena = simulated_arena(strengths=STRENGTHS, kinds=KINDS, judges=2)
+    named = [one.model_copy(update={"rater": name}) if one.rater == "judge1" else one for one in arena.verdicts]
+    one, other = (tables_of(replace(arena, verdicts=of))["by-rater"] for of in (arena.verdicts, named))
+    assert [[cell.value for cell in row] for row in one.rows] == [[cell.value for cell in row] for row in other.rows]
+
+
 def test_a_slot_that_one_author_always_had_is_not_fitted():
     arena = simulated_arena(5, strengths={"ann": 0.7, "lab": 0.0})
     first = [

@@ -67,6 +67,7 @@ def test_a_history_ends_in_the_message_of_its_turn() -> None:
     first, second, third = histories_of([talk])
 
     assert f"{talk.conversation_id}/1" == first.id
+    assert {talk.conversation_id} == {one.conversation for one in (first, second, third)}
     assert [("seeker", talk.turns[0].user_message)] == [(one.role, one.text) for one in first.turns]
     assert [
         ("seeker", talk.turns[0].user_message),
@@ -186,6 +187,7 @@ def test_a_dialogue_is_cut_before_each_message_of_the_supporter(tmp_path: Path, 
     assert [2, 4] == [len(one.turns) for one in material.histories[:2]]
     assert "I am anxious.\nI may quit." == material.histories[0].turns[-1].text
     assert {"talks-1/1": "Why is that?\nI did once.", "mine/1": "Why is that?\nI did once."} == material.followed_by
+    assert ["talks-1", "talks-1", "mine", "mine"] == [one.conversation for one in material.histories]
     assert ("anxiety", "job crisis", "Previous Experience") == material.histories[0].tags
     assert ["regular", "regular", "adversarial", "adversarial"] == [one.slice for one in material.histories]
 

@@ -18,7 +18,7 @@ SETTINGS = ArenaSettings(resamples=200)
 
 def widths(arena):
     rated = rate(rater_groups(table_of(arena), SETTINGS)[0].table, SETTINGS)
-    return np.array([cell.high - cell.low for cell in rated.cells()])
+    return np.array([cell.high - cell.low for _, cell in sorted(zip(rated.authors, rated.cells(), strict=True))])
 
 
 @pytest.mark.parametrize("people", [3, 25])
@@ -45,6 +45,47 @@ def test_the_same_verdicts_from_twice_as_many_raters_narrow_no_interval():
     clones = [one.model_copy(update={"rater": f"{one.rater} again"}) for one in arena.verdicts]
     twice = replace(arena, verdicts=[*arena.verdicts, *clones])
     assert widths(twice) / widths(arena) == pytest.approx(1.0, abs=0.05)
+
+
+def in_conversations(arena, every=2):
+    """With copies of each history and its verdicts, as turns of one conversation."""
+    histories, pairs, verdicts = {}, {}, []
+    for copy in range(every):
+        for name, one in arena.histories.items():
+            histories[f"{name}/{copy}"] = one.model_copy(update={"id": f"{name}/{copy}", "conversation": name})
+        for name, one in arena.pairs.items():
+            changed = {"id": f"{name}/{copy}", "history": f"{one.history}/{copy}"}
+            pairs[changed["id"]] = one.model_copy(update=changed)
+        verdicts += [one.model_copy(update={"pair": f"{one.pair}/{copy}"}) for one in arena.verdicts]
+    return replace(arena, histories=histories, replies={}, pairs=pairs, verdicts=verdicts)
+
+
+def apart(arena):
+    """The same as histories of their own."""
+    histories = {name: one.model_copy(update={"conversation": ""}) for name, one in arena.histories.items()}
+    return replace(arena, histories=histories)
+
+
+def test_more_turns_of_the_same_conversations_narrow_no_interval():
+    arena = simulated_arena(3, people=25, pairs=3, pair_noise=2.0)
+    turns = in_conversations(arena)
+    assert widths(turns) / widths(arena) == pytest.approx(1.0, abs=0.05)
+    assert np.mean(widths(apart(turns)) / widths(arena)) == pytest.approx(0.5**0.5, abs=0.1)
+
+
+@pytest.mark.parametrize(("conversations", "few"), [(19, True), (20, False)])
+def test_too_few_are_conversations(conversations, few):
+    arena = in_conversations(simulated_arena(histories=conversations, strengths={"a": 0, "b": 0}))
+    rated = rate(rater_groups(table_of(arena), SETTINGS)[0].table, SETTINGS)
+    assert ({cell.small for cell in rated.cells()}, rated.units.tolist()) == ({few}, [conversations] * 2)
+
+
+def test_a_conversation_is_no_history_of_the_same_name():
+    arena = simulated_arena(histories=3)
+    first, second, third = arena.histories.values()
+    histories = [first, second.model_copy(update={"conversation": first.id}), third]
+    table = table_of(replace(arena, histories={one.id: one for one in histories}))
+    assert table.units.tolist() == [0, 1, 2]
 
 
 def test_one_history_has_no_interval():

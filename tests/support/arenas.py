@@ -149,6 +149,7 @@ def simulated_table(
     preference = np.where(won, 1.0, -1.0)
     return VerdictTable(
         histories=tuple(f"h{number}" for number in range(histories)),
+        units=np.arange(histories),
         slices=tuple(slices.tolist()),
         authors=tuple(strengths),
         kinds=tuple((kinds or {}).get(name, "model") for name in strengths),

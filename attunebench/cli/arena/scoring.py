@@ -53,14 +53,15 @@ def score(
         ),
     ] = 2 / 3,
     resamples: Annotated[
-        int, flag("Bootstrap resamples of histories per interval.", panel=_STATISTICS, min=100)
+        int, flag("Bootstrap resamples of conversations (histories) per interval.", panel=_STATISTICS, min=100)
     ] = 2000,
     seed: Annotated[int, flag("Random seed.", panel=_STATISTICS, min=0)] = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Compute ratings, people against models, agreement, rationales and bias of judges from the verdicts of an arena.
 
-    Intervals resample histories, never single verdicts. Calls no model. Show the numbers with `arena report`.
+    Intervals resample conversations, or histories that are of none, never single verdicts. Calls no model. Show the
+    numbers with `arena report`.
     """
     from attunebench.arena.folder import read_arena
     from attunebench.arena.sampling import ArenaSettings
