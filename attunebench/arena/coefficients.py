@@ -81,7 +81,10 @@ class Agreeing:
         """Pairs by how clear the majority of the others is: a person's own verdict must not decide where it counts."""
         others = self.whole.others
         place = np.where(others.share >= 1, 2, np.where(others.share < self.settings.ambiguous, 0, 1))
-        parts = [self.whole.at((others.raters > 1) & (place == at), name) for at, name in enumerate(_MARGINS)]
+        parts = [
+            self.whole.at((others.raters > 1) & (place == at), name, (("pairs", name),))
+            for at, name in enumerate(_MARGINS)
+        ]
         return [] if self.whole.alone else [part for part in parts if len(part.pair)]
 
     def found(self, coefficient: Callable[..., Agreement], pairs: Labels, *values: Floats) -> Agreement:

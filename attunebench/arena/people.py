@@ -155,8 +155,8 @@ class Duels:
         return int(met.sum()), int((met > 0).sum())
 
     def drills(self, *where: tuple[str, str]) -> list[Drill | None]:
-        against = [(), *((("against", name),) for name in self.names[1:])]
-        return [Drill(where=(("kind", "human"), *one, *where)) for one in against]
+        against = [("without", "human edited"), *(("against", name) for name in self.names[1:])]
+        return [Drill(where=(("kind", "human"), one, *where)) for one in against]
 
     def cells(
         self, *where: tuple[str, str], p: Floats | None = None, corrected: Floats | None = None

@@ -182,7 +182,8 @@ class Standings:
 
 def drills_of(authors: Sequence[str], *more: tuple[str, str]) -> list[Drill | None]:
     """For each author the verdicts on its replies, of those that `more` names."""
-    return [Drill(where=(("kind", "human") if name == ALL_PEOPLE else ("author", name), *more)) for name in authors]
+    together = ("kind", "human"), ("without", "human")
+    return [Drill(where=(*(together if name == ALL_PEOPLE else [("author", name)]), *more)) for name in authors]
 
 
 def _roles(group: RaterGroup) -> dict[str, Role]:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from attunebench.analyses.table import Analysis
 from attunebench.arena.folder import Arena
 from attunebench.arena.sampling import ArenaSettings
-from attunebench.arena.table import table_of
+from attunebench.arena.table import ALL_PEOPLE, PEOPLE, table_of
 from attunebench.errors import DataError
 from attunebench.jsonfile import read_json
 from attunebench.reports.analyses.machine import read_analyses, render_json
@@ -46,8 +46,9 @@ class ArenaScores:
 
     @property
     def groups(self) -> list[Group]:
-        """The authors as what colours are given to: people have theirs after the models."""
-        kinds = self.about.authors.items()
+        """The authors that have colours of their own, people after the models. People together look as they do as
+        raters."""
+        kinds = [(name, kind) for name, kind in self.about.authors.items() if name not in (PEOPLE, ALL_PEOPLE)]
         return [Group("human" if kind == "human" else "arena", author, "", author) for author, kind in kinds]
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from attunebench.analyses.table import Analysis, Cell, Column, Missing, Plot, PlotRow, Table, number_of, plot
+from attunebench.analyses.table import Analysis, Cell, Column, Missing, Plot, Table, number_of, plot
 from attunebench.errors import UsageError
 from attunebench.figures.catalogue import Picture, Skipped, picture, require_matplotlib
 from attunebench.figures.drawing import drawing
@@ -46,8 +46,8 @@ def draw_arena(
 ) -> tuple[list[Picture], list[Skipped]]:
     """Draw all figures of an arena, or those of these names or analyses; and say which analyses have none and why.
 
-    `authors` are those that have a colour; `sample` says for the captions what the numbers are over. Needs matplotlib:
-    UsageError without it, and for a name that there is no figure of.
+    `authors` are those that have a colour; `sample` says for the captions how intervals were made where an
+    analysis does not. Needs matplotlib: UsageError without it, and for a name that there is no figure of.
     """
     require_matplotlib()
     source, known, wanted = _Authors(authors, look or Look()), figures_of(analyses), list(only)
@@ -65,9 +65,11 @@ def draw_arena(
             except Missing as missing:
                 skipped.append(Skipped(name, str(missing)))
                 continue
-            lead = " ".join(filter(None, (f"{table.title}.".replace("?.", "?"), *sentences_of(table.caption)[:1])))
+            title = table.title if table.title.endswith("?") else f"{table.title}."
+            lead = " ".join((title, *sentences_of(table.caption)[:1]))
             entry = Entry(name, table.title, "", lead, page=_page(sheet))
-            pictures.append(picture(source, entry, sheet, table.title, analysis, sample))
+            how = next((note for note in analysis.notes if "bootstrap intervals" in note), sample)
+            pictures.append(picture(source, entry, sheet, table.title, analysis, how))
     return pictures, skipped
 
 
@@ -90,16 +92,16 @@ def _sheet(table: Table) -> Sheet | HeatMap:
     axis = " " if drawn.kind == "lines" else ""
     shares = drawn.kind == "bars" and {one.unit for one in drawn.columns} == {"share"}
     limits = (0.0, 1.0) if shares else None
-    panels = [one for one in drawn.panels or (replace(drawn, title=""),) if any(map(_has_value, one.rows))]
+    panels = [
+        one
+        for one in drawn.panels or (replace(drawn, title=""),)
+        if any(number_of(cell) is not None for row in one.rows for cell in row.cells)
+    ]
     if not panels:
         raise Missing("None of its values is defined.")
     return Sheet(
         [Panel(one, axis, spread=spread, upright=upright, limits=limits, **_KEYS) for one in panels], tables=[table]
     )
-
-
-def _has_value(row: PlotRow) -> bool:
-    return any(number_of(cell) is not None for cell in row.cells)
 
 
 def _heat(table: Table, drawn: Plot) -> HeatMap:

@@ -287,8 +287,11 @@ def _lines(axes: Axes, panel: Panel, source: Styled, _named: bool) -> None:
         at = steps + (0.0 if row.role else 0.5 * ((place + 0.5) / count - 0.5))
         value, low, high = np.array(list(map(_ends, row.cells))).T
         looks = _line(style) | ({"marker": "", "linewidth": _WIDTHS[row.role]} if row.role else {})
-        face: Any = {"markerfacecolor": "white"} if any(cell.small for cell in row.cells) else {}
-        axes.plot(at, value, markersize=4.2, markeredgewidth=0.5, zorder=order, **looks, **face)
+        looks |= {"markersize": 4.2, "markeredgewidth": 0.5, "zorder": order}
+        small = np.array([cell.small for cell in row.cells])
+        axes.plot(at, value, **looks)
+        if small.any():
+            axes.plot(at[small], value[small], **looks | {"linestyle": "none", "markerfacecolor": "white"})
         axes.vlines(at, low, high, color=style.colour, linewidth=0.6, alpha=0.55, zorder=2)
         named += [(float(value[-1]), row.label, style)] if row.role else []
     for upper, (value, label, style) in zip(("top", "bottom"), sorted(named, key=itemgetter(0)), strict=False):

@@ -24,9 +24,10 @@ CAPTIONS, METHODS = "captions.md", "methods.md"
 _METHODS = """\
 Values are those of the analysis of the same name or the means that all analyses use. No variable is controlled for
 unless stated. Lines through markers are intervals; if a marker has no line, its interval cannot be estimated because
-all conversations have the same value. Hollow markers: too few conversations or participants for a claim, unless the
-key says otherwise; “–”: undefined. Chance and the base rate are lines, or numbers below the axis if a line would
-compress the models. A model has the same colour, marker and dash in every figure and in the HTML report."""
+all conversations (histories of an arena) have the same value. Hollow markers: too few conversations, histories or
+participants for a claim, unless the key says otherwise; “–”: undefined. Chance and the base rate are lines, or
+numbers below the axis if a line would compress the models. A model has the same colour, marker and dash in every
+figure and in the HTML report."""
 
 _METADATA: Mapping[Format, dict[str, Any]] = {
     # No clock and no version of a library: two runs over the same scores give the same bytes.

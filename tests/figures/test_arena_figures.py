@@ -66,6 +66,29 @@ def test_a_chart_without_a_value_is_not_drawn() -> None:
     assert ([], ["arena-ratings-none"]) == (pictures, [one.name for one in skipped])
 
 
+def test_of_a_line_only_the_values_over_too_few_histories_are_hollow() -> None:
+    chart = Chart("lines", "author", ("regular", "adversarial"))
+    columns = column("regular", [Cell(1000.0)]), column("adversarial", [Cell(900.0, small=True)])
+    slopes = table("slices", "Slices", words("author", ["lab0"]), *columns, chart=chart)
+    (one,), _ = drawn(replace(scores(), analyses=[Analysis("arena-ratings", "Ratings", tables=(slopes,))]))
+    hollow = [line.get_ydata() for line in one.figure.axes[0].lines if line.get_markerfacecolor() == "white"]
+    assert [[900.0]] == [list(values) for values in hollow]
+
+
+def test_a_title_that_asks_is_no_sentence_with_two_ends() -> None:
+    found = scores()
+    asked = replace(found.analyses[0].tables[0], title="Who wins?")
+    pictures, _ = drawn(replace(found, analyses=[replace(found.analyses[0], tables=(asked,))]))
+    assert "?." not in pictures[0].caption[0]
+
+
+def test_captions_say_how_the_intervals_of_their_analysis_were_made() -> None:
+    found = scores()
+    note = "95 % percentile bootstrap intervals, 100 resamples of histories and of raters."
+    pictures, _ = drawn(replace(found, analyses=[replace(found.analyses[0], notes=("A tie.", note))]))
+    assert pictures[0].caption[1] == note
+
+
 def test_captions_are_short_enough_for_print() -> None:
     pictures, _ = drawn(scores())
     assert all(len(" ".join(one.caption).split()) <= 60 for one in pictures)

@@ -108,6 +108,7 @@ def verdicts_of(arena: Arena, where: Iterable[tuple[str, str]]) -> list[Verdict]
             "author": lambda name: name in authors,
             "against": lambda name: name in authors,
             "kind": lambda name: name in {kinds[author] for author in authors},
+            "without": lambda names: not all(kinds[author] in names.split() for author in authors),
             "rater": lambda name: (
                 {"people": "human", "judges": "judge"}.get(name) == one.rater_kind or name == one.rater
             ),

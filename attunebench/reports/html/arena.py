@@ -66,14 +66,14 @@ def render_arena(scores: ArenaScores, *, arena: Arena | None = None, budget: int
     footnotes = Footnotes(captions)
     named = {**looks.of_label, **dict.fromkeys(("people", "all people"), "person")}  # as raters, as authors
     show = partial(shown_table, place=drills.place, looks=named, footnotes=footnotes)
-    made, bodies = cards(analyses, footnotes, show)
+    made, bodies = cards(analyses, footnotes, show, whole=_RATINGS)
     shown = [one for one in made if not one.analysis.missing]
     context: dict[str, Any] = {
         "title": "Arena",
         "printed": "Verdicts and ratings",
         **frame(_STYLES, _SCRIPTS),
         "summary": scores.sample,
-        "board": next((one for one in shown if one.analysis.name == _RATINGS), None),
+        "board": next((_in_full(one) for one in shown if one.analysis.name == _RATINGS), None),
         "groups": _groups(shown),
         "skipped": [one.analysis for one in made if one.analysis.missing],
         "histories": listed and show(listed, prefix="h"),
@@ -96,6 +96,24 @@ def render_arena(scores: ArenaScores, *, arena: Arena | None = None, budget: int
             (name, f"{value:g}" if isinstance(value, float) else value) for name, value in about.settings.items()
         ],
     )
+
+
+def _in_full(board: Shown) -> Shown:
+    """With intervals and n beside the values of its picture."""
+    lead = board.lead
+    if lead is None or lead.picture is None or lead.table.chart is None:
+        return board
+    ids, beside = [column.id for column in lead.table.columns], {}
+    label, value = (ids.index(name) for name in (lead.table.chart.label, lead.table.chart.values[0]))
+    for row in lead.rows:
+        rating = row[value]
+        text = " ".join(filter(None, (rating.value, rating.interval, rating.beside)))
+        beside[row[label].value] = [
+            (text, rating.drill),
+            *((f"n {cell.value}", None) for id, cell in zip(ids, row, strict=True) if id == "n"),
+        ]
+    rows = [one._replace(values=beside[one.label], mark="") for one in lead.picture.rows]
+    return board._replace(picture=lead.picture._replace(rows=rows))
 
 
 def _with_drills(made: Table) -> Table:
@@ -173,6 +191,7 @@ def _index(arena: Arena, drills: _Drills, scores: ArenaScores) -> dict[str, Any]
         "histories": list(arena.histories),
         "slice": [slices.index(one.slice) for one in arena.histories.values()],
         "ambiguous": scores.about.settings.get("ambiguous", 2 / 3),
+        "ensemble": scores.about.settings.get("ensemble", "majority"),
         "pairs": {
             "id": [one.id for one in pairs],
             "h": [at[one.history] for one in pairs],

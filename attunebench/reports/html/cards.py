@@ -43,16 +43,17 @@ class Shown(NamedTuple):
 
 
 def cards(
-    found: Sequence[Analysis], footnotes: Footnotes, show: Callable[..., ShownTable]
+    found: Sequence[Analysis], footnotes: Footnotes, show: Callable[..., ShownTable], whole: str = ""
 ) -> tuple[list[Shown], list[chunks.Chunk]]:
-    """What each analysis shows at once, and what is folded away under it."""
+    """What each analysis shows at once, and what is folded away under it. `whole`: the one of whose finding nothing
+    is folded away."""
     warned = Counter(warning for analysis in found for warning in analysis.warnings)
     made, bodies = [], []
     for analysis in found:
         tables = [show(table, prefix=f"t-{analysis.name}") for table in analysis.tables]
         drawn = [one for one in tables if one.picture]
         lead = min(drawn, key=lambda one: not (one.table.chart and one.table.chart.lead), default=None)
-        verdict, more = _verdict(analysis.shows)
+        verdict, more = (analysis.shows, "") if analysis.name == whole else _verdict(analysis.shows)
         # What several analyses warn of is a note of each.
         shared = [warning for warning in analysis.warnings if warned[warning] > 1]
         rest = [warning for warning in analysis.warnings if warning not in shared]

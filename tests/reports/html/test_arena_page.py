@@ -38,6 +38,12 @@ def test_the_same_arena_gives_the_same_page(arena: Arena, page: str) -> None:
     assert page == render_arena(arena_scores(arena), arena=arena)
 
 
+def test_the_whole_finding_on_ratings_and_their_intervals_stand_open(page: str) -> None:
+    front = page.partition('id="analyses"')[0]
+    assert "is rated highest. More." in front
+    assert len(re.findall(r'data-d="\d+">[\d.]+ \[', front)) == 4
+
+
 def test_no_text_of_an_arena_is_markup(page: str) -> None:
     parser = _Tags()
     parser.feed(page)

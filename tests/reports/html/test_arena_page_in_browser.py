@@ -57,8 +57,14 @@ def behind(tab: Tab, selector: str) -> Any:
 
 def counted(tab: Tab) -> tuple[int, int]:
     """Pairs and verdicts of the open list."""
-    pairs, verdicts = re.findall(r"(\d+) (?:pairs?|verdicts?)\b", behind(tab, ".count").first.inner_text())
+    pairs, verdicts, *_ = re.findall(r"(\d+) (?:pairs?|verdicts?)\b", behind(tab, ".count").first.inner_text())
     return int(pairs), int(verdicts)
+
+
+def answered(tab: Tab) -> int:
+    """Verdicts of the open list as numbers count them."""
+    text = behind(tab, ".count").first.inner_text().rpartition("verdict")[2]
+    return sum(map(int, re.findall(r"(\d+) (?:better|same|worse)", text)))
 
 
 def test_a_number_leads_to_the_history_both_replies_and_every_verdict(tab: Tab, scored_arena: Any) -> None:
@@ -95,6 +101,15 @@ def test_every_number_leads_to_as_many_verdicts_as_its_filter_names(tab: Tab, sc
         assert counted(tab) == (len({one.pair for one in expected}), len(expected)), title
 
 
+def test_a_list_has_as_many_verdicts_as_the_number_it_is_behind(tab: Tab, scored_arena: Any) -> None:
+    _, scores = scored_arena
+    tables = {table.id: table for table in scores.analyses[0].tables}
+    for table in map(tables.__getitem__, ("ratings", "by-rater")):
+        for cell in (cell for row in table.rows for cell in row if cell.drill is not None and cell.n):
+            at(tab, f"#pairs?{urlencode(cell.drill.where)}")
+            assert (cell.n, cell.drill.where) == (answered(tab), cell.drill.where)
+
+
 def _is_asked(arena: Arena, kinds: dict[str, str], verdict: Any, named: dict[str, str]) -> bool:
     """The same filter, written otherwise."""
     pair = arena.pairs[verdict.pair]
@@ -104,6 +119,7 @@ def _is_asked(arena: Arena, kinds: dict[str, str], verdict: Any, named: dict[str
         (("author" not in named) or named["author"] in both)
         and (("against" not in named) or named["against"] in both)
         and (("kind" not in named) or named["kind"] in {kinds[one] for one in both})
+        and (("without" not in named) or not {kinds[one] for one in both} <= {*named["without"].split()})
         and (("slice" not in named) or arena.histories[pair.history].slice == named["slice"])
         and (rater in (None, verdict.rater) or rater == {"human": "people", "judge": "judges"}[verdict.rater_kind])
         and (("dimension" not in named) or named["dimension"] in verdict.dimensions)

@@ -2,7 +2,7 @@
 // verdicts on it.
 const OPENERS = { pairs: showPairs, pair: showPair };
 const IN_PAGE = new Set();
-const WHERE = ["author", "against", "kind", "history", "slice", "rater", "dimension", "pairs"];
+const WHERE = ["author", "against", "kind", "without", "history", "slice", "rater", "dimension", "pairs"];
 const NAMES = ["pair", ...WHERE];
 const STRENGTH = { 0: "much better", 1: "slightly better", 3: "slightly better", 4: "much better" };
 const RATERS = new Map([["people", "human"], ["judges", "judge"]]);
@@ -11,6 +11,7 @@ const SORTS = {
   unanswered: "Only verdicts without an answer.",
   tied: "Only pairs on which no reply has the majority of the people, or of the judges where no person saw the pair.",
   ambiguous: "Only pairs on which the majority is below the threshold.",
+  clear: "Only pairs on which the majority reaches the threshold and not all agree.",
   unanimous: "Only pairs on which all agree.",
 };
 const NO_TEXTS = "The texts of this history were omitted to keep this file small.";
@@ -39,14 +40,16 @@ function sideOf(verdict, dimension) {
   return letter === "-" ? null : Math.sign(Number(letter) - 2);
 }
 
-// Which side of a pair a list is about: 1 left, −1 right, 0 where the pair is not in it.
-function sideAsked(pair, { author, against, kind, slice, history }) {
+// Which side of a pair a list is about: 1 left, −1 right, 0 where the pair is not in it. `kind` is of one side, and the
+// other is of none of those in `without`.
+function sideAsked(pair, { author, against, kind, without, slice, history }) {
   const { l, r, h } = about.pairs;
   if (slice !== undefined && about.slices[about.slice[h[pair]]] !== slice) return 0;
   if (history !== undefined && about.histories[h[pair]] !== history) return 0;
   const fits = (one, name, sort) => (name === undefined || about.authors[one][0] === name) && (sort === undefined || about.authors[one][1] === sort);
   const sides = [[l[pair], r[pair], 1], [r[pair], l[pair], -1]].filter(([one, other]) => fits(one, author) && fits(other, against));
-  const best = sides.find(([one]) => fits(one, undefined, kind)) ?? sides.find(([, other]) => fits(other, undefined, kind));
+  const barred = (one) => without?.split(" ").includes(about.authors[one][1]) ?? false;
+  const best = sides.find(([one, other]) => fits(one, undefined, kind) && !barred(other)) ?? sides.find(([one, other]) => fits(other, undefined, kind) && !barred(one));
   return best ? best[2] : 0;
 }
 
@@ -65,6 +68,7 @@ function answersTo(pair, dimension) {
 const IS = {
   tied: (most, [left, same, right]) => same === most || left === right,
   ambiguous: (most, [left, same, right]) => most / (left + same + right) < about.ambiguous,
+  clear: (most, answers) => !IS.ambiguous(most, answers) && !IS.unanimous(most, answers),
   unanimous: (most, [left, same, right]) => most === left + same + right,
 };
 
@@ -83,6 +87,28 @@ function verdictsAsked(pair, { rater, dimension, pairs }) {
     && (pairs === "unanswered" ? sideOf(one, dimension) === null : dimension === undefined || sideOf(one, dimension) !== null));
 }
 
+// As numbers count verdicts: both orders of a rater as one, a tie where they name different winners, and all judges as
+// one rater; the sign is from left's side.
+function merged(verdicts, { rater, dimension }) {
+  const given = new Map();
+  for (const one of verdicts) {
+    const side = sideOf(one, dimension);
+    const name_ = about.verdicts.r[one];
+    if (side !== null) given.set(name_, [...(given.get(name_) ?? []), dimension === undefined ? Number(about.verdicts.v[one]) - 2 : side]);
+  }
+  const mean = (values) => values.reduce((sum, one) => sum + one, 0) / values.length;
+  const each = [...given.values()].map((orders) => orders.some((one) => one > 0) && orders.some((one) => one < 0) ? 0 : mean(orders));
+  if (rater !== "judges" || !each.length) return each.map(Math.sign);
+  if (about.ensemble === "mean") return [Math.sign(mean(each))];
+  const votes = [1, 0, -1].map((side) => each.filter((one) => Math.sign(one) === side).length);
+  const most = Math.max(...votes);
+  return [votes.filter((one) => one === most).length > 1 ? 0 : 1 - votes.indexOf(most)];
+}
+
+function tallied(side, sides) {
+  return [side, 0, -side].map((wanted) => sides.filter((one) => one === wanted).length);
+}
+
 function pairsAsked(values) {
   const found = [];
   about.pairs.h.forEach((_, pair) => {
@@ -90,8 +116,9 @@ function pairsAsked(values) {
     const verdicts = side === 0 ? [] : verdictsAsked(pair, values);
     if (!verdicts.length) return;
     const sides = verdicts.map((one) => sideOf(one, values.dimension));
-    const [better, same, worse, none] = [side, 0, -side, null].map((wanted) => sides.filter((one) => one === wanted).length);
-    found.push({ pair, side, better, same, worse, none, total: sides.length });
+    const [better, same, worse] = tallied(side, sides);
+    const none = sides.length - better - same - worse;
+    found.push({ pair, side, better, same, worse, none, total: sides.length, once: tallied(side, merged(verdicts, values)) });
   });
   const balance = ({ better, worse, total }) => (better - worse) / total;
   return found.sort(values.author !== undefined ? (one, other) => balance(one) - balance(other) : (one, other) => Math.abs(balance(one)) - Math.abs(balance(other)));
@@ -99,7 +126,7 @@ function pairsAsked(values) {
 
 function known(values) {
   const names = { author: about.authors.map(([name_]) => name_), against: about.authors.map(([name_]) => name_), history: about.histories, slice: about.slices,
-    rater: [...RATERS.keys(), ...about.raters.map(([name_]) => name_)], dimension: about.dimensions, kind: about.authors.map(([, kind]) => kind), pairs: Object.keys(SORTS) };
+    rater: [...RATERS.keys(), ...about.raters.map(([name_]) => name_)], dimension: about.dimensions, kind: about.authors.map(([, kind]) => kind), without: ["human", "human edited"], pairs: Object.keys(SORTS) };
   const found = {};
   for (const key of WHERE.filter((one) => values[one] !== undefined)) {
     found[key] = names[key].find((one) => plain(one) === values[key]);
@@ -108,9 +135,9 @@ function known(values) {
   return found;
 }
 
-function titleOf({ author, against, kind, history, slice, rater, dimension, pairs }) {
+function titleOf({ author, against, kind, without, history, slice, rater, dimension, pairs }) {
   const sides = [author, against].filter((one) => one !== undefined).join(" against ");
-  const parts = [sides, kind && `${kind} replies`, history, slice, rater, dimension?.replaceAll("_", " "), pairs];
+  const parts = [sides, kind && `${kind} replies`, without && `not against ${without.replace(" ", " or ")}`, history, slice, rater, dimension?.replaceAll("_", " "), pairs];
   return words(parts.filter(Boolean).join(" · ") || "All pairs");
 }
 
@@ -132,11 +159,18 @@ function filterBar(values) {
     choice("Verdicts", "pairs", values, [["", "all"], ...Object.keys(SORTS).map((one) => [one, one])]));
 }
 
-function countText(found) {
+function countText(found, { rater }) {
   const sum = (key) => found.reduce((total, one) => total + one[key], 0);
   const histories = new Set(found.map(({ pair }) => about.pairs.h[pair])).size;
   const none = sum("none") ? `, ${sum("none")} unanswered` : "";
-  return `${counted(found.length, "pair")}, ${histories === 1 ? "1 history" : `${histories} histories`}. ${counted(sum("total"), "verdict")}: ${sum("better")} better, ${sum("same")} same, ${sum("worse")} worse${none}.`;
+  return `${counted(found.length, "pair")}, ${histories === 1 ? "1 history" : `${histories} histories`}. ${counted(sum("total"), "verdict")}: ${sum("better")} better, ${sum("same")} same, ${sum("worse")} worse${none}.${onceText(found, rater)}`;
+}
+
+function onceText(found, rater) {
+  const [better, same, worse] = [0, 1, 2].map((place) => found.reduce((total, { once }) => total + once[place], 0));
+  const total = better + same + worse;
+  if (total === 0 || total === found.reduce((sum, { total: all, none }) => sum + all - none, 0)) return "";
+  return ` ${rater === "judges" ? "All judges" : "Both orders"} as one: ${counted(total, "verdict")}: ${better} better, ${same} same, ${worse} worse.`;
 }
 
 function pairLink(pair, values) {
@@ -159,8 +193,8 @@ async function showPairs(asked) {
     make("th", { scope: "row" }, make("button", { type: "button", class: "d", onclick: () => go(pairLink(one.pair, values), { list: linkTo("pairs", values) }) }, name(about.histories[about.pairs.h[one.pair]]))),
     sidesOf(one).slice(own).map((each) => make("td", { class: "w" }, name(each))), [one.better, one.same, one.worse, ...(none ? [one.none] : [])].map((count) => make("td", {}, count))));
   const order = values.author === undefined ? "Closest pairs first." : "Losses first.";
-  fill(titleOf(values), values.pairs ? make("p", { class: "note" }, SORTS[values.pairs]) : null, filterBar(values), make("p", { class: "count", role: "status" }, countText(found)),
-    make("p", { class: "note" }, `${order} Each order of a judge counts as a verdict.`),
+  fill(titleOf(values), values.pairs ? make("p", { class: "note" }, SORTS[values.pairs]) : null, filterBar(values), make("p", { class: "count", role: "status" }, countText(found, values)),
+    make("p", { class: "note" }, `${order} In the rows, each order of a judge counts as a verdict.`),
     found.length ? make("div", {}, tableOf("Pairs", ["history", ...["reply", "against"].slice(own), "better", "same", "worse", ...(none ? ["unanswered"] : [])], body, 3 - own), more) : make("p", { class: "missing" }, "No verdict matches."));
 }
 
