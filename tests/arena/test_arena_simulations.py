@@ -22,8 +22,8 @@ NOTHING = Arena({})
 
 def by_verdict(table: VerdictTable) -> VerdictTable:
     """As if every verdict were a history of its own: then verdicts are resampled."""
-    names = tuple(map(str, range(len(table))))
-    return replace(table, histories=names, slices=("regular",) * len(names), history=np.arange(len(table)))
+    names, places = tuple(map(str, range(len(table)))), np.arange(len(table))
+    return replace(table, histories=names, units=places, slices=("regular",) * len(names), history=places)
 
 
 def coverage(truth, *, change=lambda table: table, studies=200, **study):
