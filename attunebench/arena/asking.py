@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -33,7 +33,6 @@ from attunebench.protocol.calls import PREFERENCES, Record
 from attunebench.runner.clients import RunExecutor
 from attunebench.runner.events import Observer, RunSummary
 from attunebench.runner.live import Live
-from attunebench.runner.pricing import Estimate, estimate_work
 from attunebench.runner.rejudge import rejudge_settings
 from attunebench.runner.run import Run
 from attunebench.runner.settings import ModelSettings, RunSettings
@@ -45,62 +44,35 @@ _WORD = re.compile(r"\w+(?:'\w+)*")
 ORDERS: tuple[Order, Order] = ("left", "right")
 
 
-def ask_replies(
-    folder: Path,
-    settings: RunSettings,
-    *,
-    author: str = "",
-    observer: Observer | None = None,
-    interruptible: bool = False,
-    by: Executor | None = None,
-) -> RunSummary:
+def ask_replies(folder: Path, settings: RunSettings, *, author: str = "", **how: Any) -> RunSummary:
     """Have `settings.em` reply to every history of the arena as `author`, by default under the model's name.
 
-    `by`: another executor than the live one, `batches.executor.BatchExecutor` say. Finished work is skipped. Raises
-    UsageError, DataError (no arena; replies from elsewhere or made otherwise) and ConfigurationError."""
-    return ask_work(ReplyWork(folder, settings, author), observer, interruptible, by)
+    `how`: of `ask_work`. Finished work is skipped. Raises UsageError, DataError (no arena; replies from elsewhere or
+    made otherwise) and ConfigurationError."""
+    return ask_work(ReplyWork(folder, settings, author), **how)
 
 
 def ask_verdicts(
-    folder: Path,
-    settings: RunSettings,
-    *,
-    orders: int = 2,
-    own_family: bool = False,
-    observer: Observer | None = None,
-    interruptible: bool = False,
-    by: Executor | None = None,
+    folder: Path, settings: RunSettings, *, orders: int = 2, own_family: bool = False, **how: Any
 ) -> RunSummary:
     """Have the judges of `verdict_settings` compare the replies of every pair, in both orders or in one that is drawn.
 
     A judge is not asked about replies of its own family, unless `own_family`. Otherwise as `ask_replies`."""
-    return ask_work(VerdictWork(folder, settings, orders=orders, own_family=own_family), observer, interruptible, by)
+    return ask_work(VerdictWork(folder, settings, orders=orders, own_family=own_family), **how)
+
+
+def ask_work(
+    work: ArenaWork, *, observer: Observer | None = None, interruptible: bool = False, by: Executor | None = None
+) -> RunSummary:
+    """Do what there is to do, live or `by` another executor, `batches.executor.BatchExecutor` say."""
+    observer, settings = observer or Observer(), work.settings
+    executor = (by or partial(Live, interruptible=interruptible))(settings, observer)
+    return eventloop.run(Run(work, settings, default_codebook(), observer).by(executor), owner=settings.em.client)
 
 
 def verdict_settings(folder: Path, judges: Sequence[ModelSettings], **values: Any) -> RunSettings:
     """The settings of `ask_verdicts`; `values` are those of `RunSettings`. Raises as `rejudge_settings`."""
     return rejudge_settings(folder, judges, judge_scale=UNNAMED_SCALE, **values)
-
-
-def estimate_replies(folder: Path, settings: RunSettings, *, author: str = "") -> Estimate:
-    """The replies that would be requested, including those that the journal has. Raises as `ask_replies`."""
-    work = ReplyWork(folder, settings, author)
-    return estimate_work(work, work.notes)
-
-
-def estimate_verdicts(folder: Path, settings: RunSettings, *, orders: int = 2, own_family: bool = False) -> Estimate:
-    """The verdicts that would be requested, including those that the journal has. Raises as `ask_verdicts`."""
-    work = VerdictWork(folder, settings, orders=orders, own_family=own_family)
-    return estimate_work(work, work.notes)
-
-
-def ask_work(
-    work: ArenaWork, observer: Observer | None, interruptible: bool = False, by: Executor | None = None
-) -> RunSummary:
-    """Do what there is to do, by the live executor or another one."""
-    observer, settings = observer or Observer(), work.settings
-    executor = (by or partial(Live, interruptible=interruptible))(settings, observer)
-    return eventloop.run(Run(work, settings, default_codebook(), observer).by(executor), owner=settings.em.client)
 
 
 class ReplyWork(ArenaWork):
@@ -112,6 +84,8 @@ class ReplyWork(ArenaWork):
         if settings.judges:
             raise UsageError("Replies are requested without judges; `attune-bench arena judge` compares them later.")
         self._author = author or settings.em.model
+        if len(self._author) > 500:
+            raise UsageError("The name of an author has at most 500 characters; shorten --author.")
         super().__init__(folder, settings, {self._author: settings.em})
         self._unanswered: dict[str, str] = {}
         elsewhere = [name for name, author in self.arena.replies if author == self._author]
@@ -148,10 +122,18 @@ class VerdictWork(ArenaWork):
 
     kind, part, templates = Verdict, "verdicts", VERDICT_TEMPLATES
 
-    def __init__(self, folder: Path, settings: RunSettings, *, orders: int = 2, own_family: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        settings: RunSettings,
+        *,
+        orders: int = 2,
+        own_family: bool = False,
+        only: Set[str] | None = None,
+    ) -> None:
         if not settings.judges or orders not in (1, 2):
             raise UsageError("Name at least one judge." if orders in (1, 2) else "A pair is shown in 1 or 2 orders.")
-        super().__init__(folder, settings, {judge.model: judge for judge in settings.judges})
+        super().__init__(folder, settings, {judge.model: judge for judge in settings.judges}, only)
         pairs, replies = self.arena.pairs.values(), self.arena.replies
         if not pairs:
             raise DataError(f"There are no pairs in {folder}; `attune-bench arena pairs {folder}` makes them.")

@@ -44,23 +44,23 @@ RANDOM, MAJORITY = "random reply", "majority of judges"
 PUBLISHED = {"best model (published)": 0.646, "best annotator (published)": 0.722}
 """Agreement with participants in the AttuneBench study: over all questions, of a model and of an annotator."""
 _THIRDS = ("first third", "middle third", "last third")
-_OTHERS = 3
-"""Questions beside the general one about the same two replies."""
+_MARGINS = ("3–0", "2–1", "1–2 or 0–3", "fewer questions")
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     """What the participant chose: +1 the pair's left reply, −1 its right. `conversation`: its place in the list.
 
-    `beside`: of the other questions about the same replies, how many have the same winner, and how many a winner.
+    `third`: of the conversation, "" in one of fewer than three turns. `margin`: how the other three questions about the
+    same replies were answered, for the general one.
     """
 
     pair: str
     question: str
     chosen: int
     conversation: int
-    third: int | None
-    beside: tuple[int, int]
+    third: str
+    margin: str
 
 
 def choices_of(conversations: Sequence[Conversation]) -> list[Choice]:
@@ -70,12 +70,12 @@ def choices_of(conversations: Sequence[Conversation]) -> list[Choice]:
     for place, conversation in enumerate(conversations):
         size = len(conversation.turns)
         for position, turn in enumerate(conversation.turns):
-            third = 3 * position // size if size >= 3 else None
-            for pair, winners in _winners(conversation.conversation_id, turn).items():
+            third = _THIRDS[3 * position // size] if size >= 3 else ""
+            for pair, winners in _winners(conversation, turn).items():
                 for question, chosen in winners.items():
-                    others = [winner for other, winner in winners.items() if other != question]
-                    beside = sum(winner == chosen for winner in others), len(others)
-                    choices.append(Choice(pair, question, chosen, place, third, beside))
+                    same = sum(winner == chosen for winner in winners.values()) - 1
+                    margin = _MARGINS[min(3 - same, 2) if len(winners) == 4 else 3] if question == GENERAL else ""
+                    choices.append(Choice(pair, question, chosen, place, third, margin))
     return choices
 
 
@@ -87,16 +87,15 @@ def pairs_of(conversation: Conversation, turn: Turn) -> dict[str, Pair]:
     return {id: Pair(id=id, history=history, left=left, right=right) for id, (left, right) in ids.items()}
 
 
-def _winners(conversation_id: str, turn: Turn) -> dict[str, dict[str, int]]:
+def _winners(conversation: Conversation, turn: Turn) -> dict[str, dict[str, int]]:
     """Pair → question → +1 for left, −1 for right."""
-    order, said = list(CANDIDATES), dict[tuple[str, str], set[int]]()
+    pairs = {(pair.left, pair.right): id for id, pair in pairs_of(conversation, turn).items()}
+    said, winners = dict[tuple[str, str], set[int]](), dict[str, dict[str, int]]()
     for one in turn.comparisons:
-        if one.winner is not None and all((turn.variants[variant] or "").strip() for variant in (one.a, one.b)):
-            left, right = sorted((one.a, one.b), key=order.index)
-            pair = f"{conversation_id}/{turn.number}/{CANDIDATES[left]}-{CANDIDATES[right]}"
-            winner = one.a if one.winner == "A" else one.b
-            said.setdefault((pair, one.question_id), set()).add(1 if winner == left else -1)
-    winners: dict[str, dict[str, int]] = {}
+        a, b = CANDIDATES[one.a], CANDIDATES[one.b]
+        for sides, left in (((a, b), "A"), ((b, a), "B")):
+            if one.winner is not None and sides in pairs:
+                said.setdefault((pairs[sides], one.question_id), set()).add(1 if one.winner == left else -1)
     for (pair, question), chosen in said.items():
         if len(chosen) == 1:
             winners.setdefault(pair, {})[question] = chosen.pop()
@@ -147,13 +146,13 @@ class Audit:
         self.best_rule, self.to_beat = self.bar(RANDOM)
 
     def _verdicts(self, given: VerdictTable, judge: str) -> Floats:
-        """What the judge says of each choice; counts the pairs without an answer, and those with two winners."""
+        """What the judge says of each choice; counts the pairs without an answer, and those with two winners among
+        those that it answered in both orders."""
         each = given.where(given.rater == given.raters.index(judge))
-        own = each.merged()
-        answered = own.answered()
-        self.unanswered[judge] = len(own) - len(answered)
-        both_orders = len(each.answered()) > len(answered)
-        self.flipped[judge] = float(answered.flipped.mean()) if both_orders else np.nan
+        own, answers = each.merged(), each.answered()
+        self.unanswered[judge] = len(own) - len(own.answered())
+        twice = own.flipped[np.bincount(answers.pair, minlength=len(own.pairs))[own.pair] > 1]
+        self.flipped[judge] = float(twice.mean()) if len(twice) else np.nan
         winner = {own.pairs[pair]: one for pair, one in zip(own.pair, own.winner, strict=True)}
         return np.array([winner.get(one.pair, np.nan) for one in self.choices])
 
@@ -208,8 +207,6 @@ def audit_analysis(audit: Audit, task: AuditTask, ceiling: float | None = None) 
     few = len({one.conversation for one in audit.choices}) < audit.settings.small
     warning = f"Fewer than {audit.settings.small} conversations are too few to validate a judge."
     unanswered = [f"{judge} {count}" for judge, count in audit.unanswered.items() if count]
-    questions = {one.question for one in audit.choices}
-    tables = [_judges(audit, ceiling), *(one for one in _splits(audit) if one.id != "questions" or len(questions) > 1)]
     return Analysis(
         name="judge-audit",
         title=f"Judge audit: {_TASKS[task]}",
@@ -218,7 +215,7 @@ def audit_analysis(audit: Audit, task: AuditTask, ceiling: float | None = None) 
         cannot="All of these replies were written by models, some edited by people; agreement on them does not show "
         "how a judge rates other replies."
         + (" A pairwise audit does not validate draft scores; --task rating does." if task == "pairwise" else ""),
-        tables=tuple(one for one in tables if one.rows),
+        tables=(_judges(audit, ceiling), *_splits(audit)),
         warnings=((warning,) if few else ())
         + ((f"Pairs without a usable verdict, left out: {', '.join(unanswered)}.",) if unanswered else ()),
     )
@@ -239,6 +236,13 @@ def _finding(audit: Audit, judge: str) -> str:
     return f"{judge} {verdict}: it agrees with participants on {share} (best simple rule: {rule} {number(bar, 2)})."
 
 
+_COLUMNS = (
+    column("agreement", (), "agreement", "share", "Share of the participant's choices, ties half.", better=True),
+    counts("n", (), "choices"),
+    counts("clusters", (), "conversations"),
+)
+
+
 def _judges(audit: Audit, ceiling: float | None) -> Table:
     """Judges, the rules that they have to beat, what is published, and the most that is possible."""
     rows: list[list[Any]] = []
@@ -254,34 +258,24 @@ def _judges(audit: Audit, ceiling: float | None) -> Table:
     rows += [[name, value, *[None] * 5] for name, value in beside.items()]
     lines = {f"best rule ({audit.best_rule})": audit.to_beat, "chance": 0.5}
     lines |= {"ceiling": ceiling} if ceiling is not None else {}
+    agreement, *sizes = _COLUMNS
     return table(
         "judges",
         "Agreement with participants",
         words("rater"),
-        _agreement(),
+        agreement,
         column("kappa", (), "Cohen κ", meaning="Agreement beyond chance, given each side's frequency.", digits=2),
-        counts("n", (), "choices"),
-        counts("clusters", (), "conversations"),
+        *sizes,
         column("ties", (), "ties", "share", "Share of ties, each counted as half."),
         column("flips", (), "order flips", "share", "Share of pairs whose winner changes with the order."),
         rows=rows,
-        caption=f"{_how(audit)} The random reply is shown at its expected value. A judge passes if the lower bound of "
-        f"its agreement lies above the best simple rule ({audit.best_rule}, {number(audit.to_beat)}) on the choices "
-        "that it answered. Published values: all questions, another sample.",
+        caption=f"{counted(len(audit.choices), 'choice')} of participants; {100 * audit.settings.level:g} % percentile "
+        f"bootstrap intervals, {audit.settings.resamples:,} resamples of conversations. The random reply is shown at "
+        "its expected value. A judge passes if the lower bound of its agreement lies above the best simple rule "
+        f"({audit.best_rule}, {number(audit.to_beat)}) on the choices that it answered. Published values: all "
+        "questions, another sample.",
         chart=Chart("intervals", "rater", ("agreement",), "Agreement with participants", "share", lines),
         apart=len(beside),
-    )
-
-
-def _agreement() -> Any:
-    return column("agreement", (), "agreement", "share", "Share of the participant's choices, ties half.", better=True)
-
-
-def _how(audit: Audit) -> str:
-    level, resamples = 100 * audit.settings.level, audit.settings.resamples
-    return (
-        f"{counted(len(audit.choices), 'choice')} of participants; {level:g} % percentile bootstrap intervals, "
-        f"{resamples:,} resamples of conversations."
     )
 
 
@@ -290,55 +284,31 @@ def _splits(audit: Audit) -> Iterator[Table]:
     groups = [
         diagnosis_groups(one.profile.demographics.diagnoses) if one.profile else () for one in audit.conversations
     ]
-    splits: tuple[tuple[str, str, str, Callable[[Choice], Sequence[str]]], ...] = (
-        ("thirds", "Agreement by third of the conversation", "third", _third),
-        ("diagnoses", "Agreement by self-reported diagnosis", "diagnosis", lambda one: groups[one.conversation]),
-        ("margins", "Agreement by margin of the participant's choices", "margin", _margin),
-        ("pairs", "Agreement by pair of replies", "replies", lambda one: [one.pair.rpartition("/")[2]]),
-        ("questions", "Agreement by question", "question", lambda one: [one.question]),
+    told = "A conversation counts in each of its groups, and in none if no diagnosis is stated."
+    margin = (
+        "3–0: all three other questions about the same two replies have the same winner as the general one; 2–1: two "
+        "of the three."
+    )
+    splits: tuple[tuple[str, str, str, Sequence[str], str, Callable[[Choice], Sequence[str]]], ...] = (
+        ("thirds", "third of the conversation", "third", _THIRDS, "", lambda one: [one.third]),
+        ("diagnoses", "self-reported diagnosis", "diagnosis", GROUPS, told, lambda one: groups[one.conversation]),
+        ("margins", "margin of the participant's choices", "margin", _MARGINS, margin, lambda one: [one.margin]),
+        ("pairs", "pair of replies", "replies", (), "", lambda one: [one.pair.rpartition("/")[2]]),
+        ("questions", "question", "question", (), "", lambda one: [one.question]),
     )  # fmt: skip
-    notes = {
-        "diagnoses": "A conversation counts in each of its groups, and in none if no diagnosis is stated.",
-        "margins": "3–0: all three other questions about the same two replies have the same winner as the general one; "
-        "2–1: two of the three.",
-    }
-    for id, title, key, of in splits:
-        places: dict[str, list[int]] = {}
+    for id, by, key, order, caption, of in splits:
+        title = f"Agreement by {by}"
+        places: dict[str, list[int]] = {name: [] for name in order}
         for row, choice in enumerate(audit.choices):
-            for name in of(choice):
+            for name in filter(None, of(choice)):
                 places.setdefault(name, []).append(row)
-        rows = []
-        for name in sorted(places, key=lambda one: _ORDER.index(one) if one in _ORDER else 0):
-            for rater in dict.fromkeys((*audit.raters, audit.best_rule)):
-                score = audit.score(rater, places[name])
-                rows.append([name, rater, audit.cell(score, rater), score.n, score.agreement.clusters])
-        yield table(
-            id,
-            title,
-            words(key),
-            words("rater"),
-            _agreement(),
-            counts("n", (), "choices"),
-            counts("clusters", (), "conversations"),
-            rows=rows,
-            caption=notes.get(id, ""),
-            chart=Chart("intervals", "rater", ("agreement",), title, "share", {"chance": 0.5}, across=key),
-        )
-
-
-def _third(choice: Choice) -> Sequence[str]:
-    return () if choice.third is None else (_THIRDS[choice.third],)
-
-
-_MARGINS = ("3–0", "2–1", "1–2 or 0–3", "fewer questions")
-_ORDER = (*_THIRDS, *GROUPS, *_MARGINS)
-
-
-def _margin(choice: Choice) -> Sequence[str]:
-    """How the other questions about the same replies were answered; of the general question alone."""
-    same, others = choice.beside
-    if choice.question != GENERAL:
-        return ()
-    if others != _OTHERS:
-        return (_MARGINS[3],)
-    return (_MARGINS[_OTHERS - same] if same > 1 else _MARGINS[2],)
+        rows = [
+            [name, rater, audit.cell(score, rater), score.n, score.agreement.clusters]
+            for name, its in places.items()
+            for rater in dict.fromkeys((*audit.raters, audit.best_rule) if its else ())
+            for score in [audit.score(rater, its)]
+        ]
+        chart = Chart("intervals", "rater", ("agreement",), title, "share", {"chance": 0.5}, across=key)
+        if rows and (id != "questions" or len(places) > 1):
+            columns = words(key), words("rater"), *_COLUMNS
+            yield table(id, title, *columns, rows=rows, caption=caption, chart=chart)

@@ -7,13 +7,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from pydantic import Field
 
 from attunebench._version import __version__
 from attunebench.analyses.table import Analysis
-from attunebench.arena.asking import ask_verdicts, ask_work, estimate_verdicts
+from attunebench.arena.asking import VerdictWork
 from attunebench.arena.audit import GENERAL, Audit, audit_analysis, choices_of, pairs_of
 from attunebench.arena.ceiling import ceiling
 from attunebench.arena.folder import (
@@ -33,19 +34,18 @@ from attunebench.arena.replies import candidates_of
 from attunebench.arena.sampling import ArenaSettings
 from attunebench.arena.work import ArenaWork, Key, Planned
 from attunebench.codebook import Codebook
+from attunebench.coerce import block
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import DataError
 from attunebench.files import atomic_write
 from attunebench.judging import UNNAMED_SCALE
 from attunebench.prompts import prompt_set_sha256
-from attunebench.protocol.calls import RATINGS, Call, Record
+from attunebench.protocol.calls import Call, Record
 from attunebench.protocol.plan import plan_conversation, with_draft
 from attunebench.reports.analyses import render
 from attunebench.results.votes import vote_of
-from attunebench.runner.events import RunSummary
 from attunebench.runner.fingerprint import settled
 from attunebench.runner.order import stratified_order
-from attunebench.runner.pricing import Estimate, estimate_work
 from attunebench.runner.rejudge import rejudge_settings
 from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.scores.audits import FILE, SCHEMA_VERSION, AuditTask, JudgeAudit
@@ -98,34 +98,17 @@ def sampled(conversations: Sequence[Conversation], settings: RunSettings) -> lis
     return list(stratified_order(conversations, settings.order_seed)[: settings.limit])
 
 
-def ask_judges(
-    folder: Path,
-    conversations: Sequence[Conversation],
-    settings: RunSettings,
-    codebook: Codebook,
-    task: AuditTask,
-    **how: Any,
-) -> RunSummary:
-    """Ask the judges of `settings` what the arena in the folder lacks; `how`: observer, interruptible, and by what
-    executor. Raises as `ask_verdicts` does."""
-    if task == "pairwise":
-        return ask_verdicts(folder, _of_verdicts(settings), own_family=True, **how)
-    return ask_work(RatingWork(folder, settings, conversations, codebook), **{"observer": None, **how})
-
-
-def _of_verdicts(settings: RunSettings) -> RunSettings:
-    """Those of `verdict_settings`: a comparison has no scale. The limit is one of conversations."""
-    return settings.model_copy(update={"judge_scale": UNNAMED_SCALE, "limit": None})
-
-
-def estimate_audit(
+def audit_work(
     folder: Path, conversations: Sequence[Conversation], settings: RunSettings, codebook: Codebook, task: AuditTask
-) -> Estimate:
-    """What `ask_judges` would request, including what the journal has."""
-    if task == "pairwise":
-        return estimate_verdicts(folder, _of_verdicts(settings), own_family=True)
-    work = RatingWork(folder, settings, conversations, codebook)
-    return estimate_work(work, work.notes)
+) -> ArenaWork:
+    """What the judges of `settings` are to be asked about the turns of these conversations in the arena in the folder,
+    for `ask_work`. Raises DataError."""
+    settings = settings.model_copy(update={"limit": None})  # which was one of conversations
+    if task == "rating":
+        return RatingWork(folder, settings, conversations, codebook)
+    settings = settings.model_copy(update={"judge_scale": UNNAMED_SCALE})
+    turns = {f"{talk.conversation_id}/{turn.number}" for talk in conversations for turn in talk.turns}
+    return VerdictWork(folder, settings, own_family=True, only=turns)
 
 
 class RatingWork(ArenaWork):
@@ -136,17 +119,16 @@ class RatingWork(ArenaWork):
     def __init__(
         self, folder: Path, settings: RunSettings, conversations: Sequence[Conversation], codebook: Codebook
     ) -> None:
-        settings = settings.model_copy(update={"limit": None})
-        super().__init__(folder, settings, {judge.model: judge for judge in settings.judges})
+        turns = {
+            f"{talk.conversation_id}/{turn.number}": (talk, turn.number)
+            for talk in conversations
+            for turn in talk.turns
+        }
+        super().__init__(folder, settings, {judge.model: judge for judge in settings.judges}, turns.keys())
         scale = "judging/quality" if settings.scale == "quality" else "judge"
         self.templates = (scale, "judge_system", "reask", "transcript", "turn")
         self._codebook = codebook
-        self._turns = {
-            name: (talk, turn.number)
-            for talk in conversations
-            for turn in talk.turns
-            if (name := f"{talk.conversation_id}/{turn.number}") in self.histories
-        }
+        self._turns = {name: turn for name, turn in turns.items() if name in self.histories}
         self._authors: dict[str, list[str]] = {}
         for history, author in self.arena.replies:
             self._authors.setdefault(history, []).append(author)
@@ -193,23 +175,18 @@ def rated_verdicts(arena: Arena, ratings: Sequence[Rating]) -> Iterator[Verdict]
     rated = {(one.history, one.author, one.rater): one for one in ratings}
     for pair in arena.pairs.values():
         for rater in dict.fromkeys(one.rater for one in ratings):
-            two = [rated.get((pair.history, author, rater)) for author in (pair.left, pair.right)]
-            if two[0] is None or two[1] is None:
+            two = [one for author in (pair.left, pair.right) if (one := rated.get((pair.history, author, rater)))]
+            if len(two) < 2:
                 continue
-            means = [_mean(one.ratings) for one in two if one is not None]
-            said: dict[str, Any] = {"ratings": means}
-            if means[0] is not None and means[1] is not None:
-                difference = means[0] - means[1]
-                sign = (difference > 0) - (difference < 0)
-                said |= {"preference": sign * (2 if abs(difference) >= _FAR else 1)}
+            means = [fmean(given) if (given := [*one.ratings.values()]) else None for one in two]
+            said: dict[str, Any] = {"ratings": means, "preference": None}
+            if means[0] is None or means[1] is None:
+                said["outcome"] = next(one.outcome for one in two if not one.ratings)
+            elif difference := means[0] - means[1]:
+                said["preference"] = (1 if difference > 0 else -1) * (2 if abs(difference) >= _FAR else 1)
             else:
-                said |= {"preference": None, "outcome": next(one.outcome for one in two if one and not one.ratings)}
+                said["preference"] = 0
             yield Verdict(pair=pair.id, rater=rater, rater_kind="judge", **said)
-
-
-def _mean(ratings: Mapping[str, float]) -> float | None:
-    given = [ratings[name] for name in RATINGS if name in ratings]
-    return sum(given) / len(given) if given else None
 
 
 def make_audit(
@@ -254,15 +231,13 @@ def make_audit(
 
 def _entry(audit: Audit, judge: str, task: AuditTask, made: Mapping[str, Any]) -> JudgeAudit:
     """What audit.json says of a judge: how far it agrees, and by which prompt."""
-    part = made.get("ratings" if task == "rating" else "verdicts")
-    noted = part.get(judge) if isinstance(part, dict) else None
-    how: Mapping[str, Any] = noted if isinstance(noted, dict) else {}
+    how = block(block(made.get("ratings" if task == "rating" else "verdicts")).get(judge))
     score, (rule, to_beat) = audit.scores[judge], audit.bar(judge)
     values = (score.agreement.value, score.agreement.low, score.agreement.high, score.kappa.value)
     agreement, low, high, kappa = (None if value != value else value for value in values)
     return JudgeAudit(
         judge=judge,
-        provider=str(how.get("provider") or ""),
+        provider=how.get("provider", ""),
         task=task,
         scale=how.get("judge_scale"),
         agreement=agreement,
@@ -274,7 +249,7 @@ def _entry(audit: Audit, judge: str, task: AuditTask, made: Mapping[str, Any]) -
         rule=rule,
         rule_agreement=to_beat,
         passed=audit.passed(judge),
-        prompt_sha256=str(how.get("prompt_set_sha256") or ""),
-        prompt_set_sha256=str(how.get("benchmark_prompt_set_sha256") or ""),
-        attunebench_version=str(how.get("attunebench_version") or __version__),
+        prompt_sha256=how.get("prompt_set_sha256", ""),
+        prompt_set_sha256=how.get("benchmark_prompt_set_sha256", ""),
+        attunebench_version=how.get("attunebench_version", __version__),
     )

@@ -19,6 +19,7 @@ from attunebench.arena.folder import (
     lines_file,
     note_step,
     read_arena,
+    refuse_foreign,
     write_lines,
 )
 from attunebench.arena.histories import histories_of
@@ -40,7 +41,8 @@ _QUESTION = "general"
 
 
 def make_demo_arena(folder: Path) -> Arena:
-    """Make the arena in `folder`, in place of one that is there. Raises DataError where it cannot be written."""
+    """Make the arena in `folder`, in place of one that is there. Raises UsageError where something else is there."""
+    refuse_foreign(folder)
     if folder.is_dir():
         shutil.rmtree(folder)
     conversations = api.load_conversations(demo_folder()).conversations

@@ -10,16 +10,13 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
-
-from pydantic import ValidationError
+from typing import Any, Literal, NamedTuple, get_args
 
 from attunebench import coerce
-from attunebench.arena.objects import ADVERSARIAL, REGULAR, History, Role, what_is_wrong
+from attunebench.arena.objects import ADVERSARIAL, REGULAR, History, Role, errors_at, objects_in
 from attunebench.codebook import default_codebook
-from attunebench.conversations.schema import Conversation, Turn
+from attunebench.conversations.schema import Conversation
 from attunebench.errors import DataError
-from attunebench.jsonfile import parse_json
 
 Criterion = Literal["tags", "unmet", "fit"]
 CRITERIA: Mapping[Criterion, str] = {
@@ -34,7 +31,6 @@ _ROLES: Mapping[str, Role] = {
 _DIALOGUE = ("dialog", "dialogue", "utterances", "messages", "conversation")
 _IDS = ("id", "dialog_id", "dialogue_id", "conversation_id", "conversationId", "conv_id")
 _TAGS = ("emotion_type", "problem_type", "experience_type")
-_MOST_BYTES = 512 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,26 +52,18 @@ class AdversarialRule:
         none."""
         book = default_codebook()
         last = conversation.turns[place - 1] if place else None
+        tags = [tag.emotion in book.panas_negative for tag in (last and last.tags) or ()]
+        sides = [{one.observed, one.preferred} for one in (last.judgements if last else ())]
+        known = [len(two) == 2 for two in sides if two <= {"yes", "no"}]
         holds: dict[Criterion, bool] = {
-            "tags": last is not None and _is_negative(last, frozenset(book.panas_negative)),
-            "unmet": last is not None and _is_unmet(last),
+            "tags": 2 * sum(tags) > len(tags),
+            "unmet": bool(known) and 3 * sum(known) >= len(known),
             "fit": conversation.wide.q3 in book.q3_negative,
         }
         return tuple(name for name in self.criteria if holds[name])
 
     def slice_of(self, met: Sequence[Criterion]) -> str:
         return ADVERSARIAL if self.criteria and len(met) >= min(self.needed, len(self.criteria)) else REGULAR
-
-
-def _is_negative(turn: Turn, negative: frozenset[str]) -> bool:
-    tags = [tag.emotion in negative for tag in turn.tags or ()]
-    return 2 * sum(tags) > len(tags)
-
-
-def _is_unmet(turn: Turn) -> bool:
-    sides = [(one.observed, one.preferred) for one in turn.judgements]
-    known = [observed != preferred for observed, preferred in sides if {observed, preferred} <= {"yes", "no"}]
-    return bool(known) and 3 * sum(known) >= len(known)
 
 
 def histories_of(conversations: Iterable[Conversation], rule: AdversarialRule | None = None) -> list[History]:
@@ -103,8 +91,7 @@ def histories_of(conversations: Iterable[Conversation], rule: AdversarialRule | 
     return histories
 
 
-@dataclass(frozen=True, slots=True)
-class Material:
+class Material(NamedTuple):
     """The histories of a file. `followed_by`: history id → what the supporter of a dialogue wrote next."""
 
     histories: tuple[History, ...]
@@ -117,20 +104,15 @@ def read_material(path: Path) -> Material:
     histories: list[History] = []
     followed_by: dict[str, str] = {}
     for place, (where, entry) in enumerate(objects_in(path), 1):
-        try:
+        with errors_at(where):
             if "turns" in entry:
-                told = [_message(one) for one in _list(entry["turns"])]
-                named = {"source": path.name, **entry, "turns": told}
-                histories.append(History.model_validate(named))
+                told = {"source": path.name, **entry, "turns": _messages(entry["turns"])}
+                histories.append(History.model_validate(told))
                 continue
             for history, following in _cut(entry, f"{path.stem}-{place}", path.name):
                 histories.append(history)
                 if following.strip():
                     followed_by[history.id] = following
-        except ValidationError as error:
-            raise DataError(f"{where}: {what_is_wrong(error)}.") from None
-        except ValueError as error:
-            raise DataError(f"{where}: {error}.") from None
     if not histories:
         raise DataError(f"{path} contains no history.")
     return Material(tuple(histories), followed_by)
@@ -142,7 +124,7 @@ def _cut(entry: Mapping[str, Any], name: str, source: str) -> Iterator[tuple[His
     if dialogue is None:
         raise ValueError("expected turns (a history) or dialog (a dialogue)")
     told: list[dict[str, str]] = []
-    for message in map(_message, _list(dialogue)):
+    for message in _messages(dialogue):
         if told and told[-1]["role"] == message["role"]:
             told[-1] = {**message, "text": f"{told[-1]['text']}\n{message['text']}"}
         else:
@@ -167,47 +149,17 @@ def _identifier(value: Any) -> str | None:
     return str(value) if type(value) is int else coerce.identifier(value)
 
 
-def _message(entry: Any) -> dict[str, str]:
-    block = coerce.block(entry)
-    role = _ROLES.get(coerce.folded(coerce.first(block, ("role", "speaker"))))
-    text = coerce.first(block, ("text", "content", "utterance"))
-    if role is None or not isinstance(text, str):
-        raise ValueError("expected messages with a role (seeker or supporter) and a text")
-    return {"role": role, "text": text.strip()}
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
+def _messages(entries: Any) -> list[dict[str, str]]:
+    if not isinstance(entries, list):
         raise ValueError("expected a list of messages")
-    return value
-
-
-def objects_in(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The objects of a JSON file (a list of them, one of them) or of a JSONL file, each with where it stands."""
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise DataError(f"{path}: larger than {_MOST_BYTES // 1024**2} MB, the largest size that is read.")
-        data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror or error}).") from None
-    if path.suffix == ".json":
-        content = _parsed(data, str(path))
-        entries = content if isinstance(content, list) else [content]
-        found = ((f"{path}, entry {place}", entry) for place, entry in enumerate(entries, 1))
-    else:
-        lines = ((f"{path}, line {place}", line) for place, line in enumerate(data.split(b"\n"), 1) if line.strip())
-        found = ((where, _parsed(line, where)) for where, line in lines)
-    for where, entry in found:
-        if not isinstance(entry, dict):
-            raise DataError(f"{where}: expected an object.")
-        yield where, entry
-
-
-def _parsed(data: bytes, where: str) -> Any:
-    try:
-        return parse_json(data)
-    except ValueError as error:
-        raise DataError(f"{where}: {error}.") from None
+    messages = []
+    for entry in map(coerce.block, entries):
+        role = _ROLES.get(coerce.folded(coerce.first(entry, ("role", "speaker"))))
+        text = coerce.first(entry, ("text", "content", "utterance"))
+        if role is None or not isinstance(text, str):
+            raise ValueError("expected messages with a role (seeker or supporter) and a text")
+        messages.append({"role": role, "text": text.strip()})
+    return messages
 
 
 def read_slices(path: Path) -> dict[str, Mapping[str, Any]]:

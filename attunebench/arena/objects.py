@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from attunebench.errors import DataError
+from attunebench.jsonfile import parse_json
 
 Role = Literal["seeker", "supporter"]
 ReplyKind = Literal["human", "model", "original", "alternate", "edited"]
@@ -18,6 +23,7 @@ Outcome = Literal["answered", "incomplete", "unreadable", "refused", "truncated"
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 REGULAR, ADVERSARIAL = "regular", "adversarial"
 """The two slices that are compared; any other name is a slice too."""
+_MOST_BYTES = 512 * 1024 * 1024
 Name = Annotated[str, Field(min_length=1, max_length=500)]
 
 
@@ -122,13 +128,43 @@ def family_of(provider: str, model: str) -> str | None:
     return vendor or (provider if provider in ("openai", "anthropic", "baseline") else None)
 
 
-def what_is_wrong(error: ValidationError) -> str:
-    """The first thing that is wrong with an object: "seconds: Input should be …", without a final stop."""
-    first = error.errors(include_url=False)[0]
-    where, what = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
-    return f"{where}: {what}" if where else what
-
-
 def as_line(one: Line) -> dict[str, Any]:
     """The object as it stands in a file: without what is at its default."""
     return one.model_dump(mode="json", exclude_defaults=True)
+
+
+@contextmanager
+def errors_at(where: str) -> Iterator[None]:
+    """A ValueError (pydantic's are) as a DataError of what is read there."""
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        places, what = map(str, first["loc"]), first["msg"].removeprefix("Value error, ")
+        raise DataError(f"{where}: {': '.join(filter(None, ('.'.join(places), what)))}.") from None
+    except ValueError as error:
+        raise DataError(f"{where}: {error}.") from None
+
+
+def objects_in(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of a JSON file (a list of them, one of them) or of a JSONL file, each with where it stands. Raises
+    DataError."""
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise DataError(f"{path}: larger than {_MOST_BYTES // 1024**2} MB, the largest size that is read.")
+        data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error}).") from None
+    if path.suffix == ".json":
+        with errors_at(str(path)):
+            content = parse_json(data)
+        places = enumerate(content if isinstance(content, list) else [content], 1)
+        found = ((f"{path}, entry {place}", entry) for place, entry in places)
+    else:
+        found = ((f"{path}, line {place}", line) for place, line in enumerate(data.split(b"\n"), 1) if line.strip())
+    for where, entry in found:
+        with errors_at(where):
+            value = parse_json(entry) if isinstance(entry, bytes) else entry
+        if not isinstance(value, dict):
+            raise DataError(f"{where}: expected an object.")
+        yield where, value

@@ -65,12 +65,11 @@ def choose_pairs(arena: Arena, settings: DesignSettings) -> Chosen:
     there: dict[str, set[Authors]] = defaultdict(set)
     for pair in arena.pairs.values():
         there[pair.history].add(_sorted(pair.left, pair.right))
-    if settings.design == "full":
-        chosen, notes = _full(possible, settings)
-    elif settings.design == "heart":
-        chosen, notes = _heart(arena, possible, settings)
-    else:
-        chosen, notes = _adaptive(arena, possible, there, settings)
+    chosen, notes = (
+        _adaptive(arena, possible, there, settings)
+        if settings.design == "adaptive"
+        else _drawn(arena, possible, settings)
+    )
     new = [_pair(history, two) for history in possible for two in chosen[history] if two not in there[history]]
     linked = [_sorted(pair.left, pair.right) for pair in (*arena.pairs.values(), *new)]
     groups = connected({author for _, author in arena.replies}, linked)
@@ -78,34 +77,31 @@ def choose_pairs(arena: Arena, settings: DesignSettings) -> Chosen:
 
 
 Possible = Mapping[str, Sequence[Authors]]
-Made = tuple[Mapping[str, Sequence[Authors]], tuple[str, ...]]
+Made = tuple[Possible, tuple[str, ...]]
 
 
-def _full(possible: Possible, settings: DesignSettings) -> Made:
-    """Every pair of a history, or as many of them as the limit says, by chance."""
-    if settings.per_history is None:
-        return possible, ("Full design: every pair of replies to a history.",)
-    chosen = {
-        history: _shuffled(history, pairs, settings.seed)[: _quota(history, settings.per_history, settings.seed)]
-        for history, pairs in possible.items()
-    }
-    return chosen, (f"Full design: at most {settings.per_history:g} random pairs per history, seed {settings.seed}.",)
-
-
-def _heart(arena: Arena, possible: Possible, settings: DesignSettings) -> Made:
-    """All pairs of a person and a model, and a random fill up to a mean number of pairs a history."""
-    people = {author for (_, author), reply in arena.replies.items() if reply.kind == "human"}
-    if not people:
+def _drawn(arena: Arena, possible: Possible, settings: DesignSettings) -> Made:
+    """Of `heart` all pairs of a person and a model, and random ones up to a number a history; of `full` these alone, or
+    every pair."""
+    heart = settings.design == "heart"
+    people = {author for (_, author), one in arena.replies.items() if one.kind == "human"}
+    if heart and not people:
         raise UsageError(
             "--design heart compares every model with people, and no reply in this arena is by a person. Add replies "
             "of kind human, or use another design."
         )
-    mean, chosen = settings.per_history or HEART_PAIRS, {}
+    if (mean := HEART_PAIRS if heart and not settings.per_history else settings.per_history) is None:
+        return possible, ("Full design: every pair of replies to a history.",)
+    chosen = {}
     for history, pairs in possible.items():
-        mixed = [two for two in pairs if len(people & {*two}) == 1]
-        others = _shuffled(history, [two for two in pairs if len(people & {*two}) != 1], settings.seed)
+        mixed = [two for two in pairs if heart and len(people & {*two}) == 1]
+        others = _shuffled(history, (two for two in pairs if two not in mixed), settings.seed)
         chosen[history] = [*mixed, *others[: max(0, _quota(history, mean, settings.seed) - len(mixed))]]
-    how = f"HEART design: all pairs of a person and a model, and random pairs up to a mean of {mean:g} per history"
+    how = (
+        f"HEART design: all pairs of a person and a model, and random pairs up to a mean of {mean:g} per history"
+        if heart
+        else f"Full design: at most {mean:g} random pairs per history"
+    )
     return chosen, (f"{how}, seed {settings.seed}.",)
 
 

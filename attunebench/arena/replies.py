@@ -7,19 +7,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from pydantic import ValidationError
+from typing import Any, NamedTuple
 
 from attunebench import coerce
-from attunebench.arena.histories import objects_in
-from attunebench.arena.objects import History, Reply, ReplyKind, family_of, what_is_wrong
+from attunebench.arena.objects import History, Reply, ReplyKind, errors_at, family_of, objects_in
 from attunebench.conversations.schema import Conversation, Variant
 from attunebench.errors import DataError
 from attunebench.results.folder import Findings, find_duplicates, read_results
-from attunebench.results.schema import Result
 
 CANDIDATES: Mapping[Variant, ReplyKind] = {"original": "original", "alternate": "alternate", "human": "edited"}
 """Variant of a turn → kind of its reply, which is also its author's name."""
@@ -44,8 +39,7 @@ def candidates_of(conversations: Iterable[Conversation]) -> list[Reply]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Drafts:
+class Drafts(NamedTuple):
     """Replies that evaluated models drafted; `left_out`: sentences on results and drafts that are not among them."""
 
     replies: tuple[Reply, ...]
@@ -73,17 +67,18 @@ def drafts_of(results: Path, histories: Iterable[History], mode: str = "default"
         if not shown:
             skipped["results are of conversations that are not in the arena"] += 1
             continue
-        if any(_has_changed(history, result) for history in shown):
+        asked = {(history.model_extra or {}).get("asked_sha256") for history in shown}
+        if result.asked_sha256 and asked - {None, result.asked_sha256}:
             skipped["results are of conversations whose texts have changed since"] += 1
             continue
         name = result.em_model
         author = name if len(providers[name]) == 1 else f"{name} ({result.provider})"
-        drafts = {turn.number: turn.draft for turn in result.turns}
+        drafts = {str(turn.number): turn.draft or "" for turn in result.turns}
         for history in shown:
             # Turns without numbers are places, and so many messages of the seeker are in the history.
-            number = history.id.rpartition("/")[2] if result.numbered else str(_place(history))
-            text = next((draft for turn, draft in drafts.items() if str(turn) == number), None)
-            if text is None or not text.strip():
+            place = sum(message.role == "seeker" for message in history.turns)
+            text = drafts.get(history.id.rpartition("/")[2] if result.numbered else str(place), "")
+            if not text.strip():
                 skipped["drafts are missing"] += (history.id, author) not in replies
                 continue
             made = Reply(
@@ -91,16 +86,8 @@ def drafts_of(results: Path, histories: Iterable[History], mode: str = "default"
             )
             if replies.setdefault((history.id, author), made) is not made:
                 skipped["drafts are of a further epoch"] += 1
-    return Drafts(tuple(replies.values()), tuple(f"{n:,} {what}." for what, n in skipped.items() if n))
-
-
-def _has_changed(history: History, result: Result) -> bool:
-    asked = (history.model_extra or {}).get("asked_sha256")
-    return bool(asked and result.asked_sha256 and asked != result.asked_sha256)
-
-
-def _place(history: History) -> int:
-    return sum(message.role == "seeker" for message in history.turns)
+    left_out = [f"{n:,} {what}." for what, n in skipped.items() if n]
+    return Drafts(tuple(replies.values()), tuple(left_out or ([] if found else [f"no result has mode {mode}."])))
 
 
 def read_replies(path: Path) -> list[Reply]:
@@ -112,10 +99,8 @@ def read_replies(path: Path) -> list[Reply]:
         content.setdefault("author", entry.get("model"))
         if _EDITED & {coerce.folded(content.get("kind")), coerce.folded(content["author"])}:
             content["kind"] = "edited"
-        try:
+        with errors_at(where):
             reply = Reply.model_validate(content)
-        except ValidationError as error:
-            raise DataError(f"{where}: {what_is_wrong(error)}.") from None
         if replies.setdefault((reply.history, reply.author), reply) != reply:
             raise DataError(f"{where}: {reply.author!r} has another reply to {reply.history!r} above.")
     if not replies:

@@ -8,10 +8,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
+from attunebench import coerce
 from attunebench.analyses.table import Analysis
 from attunebench.arena.folder import Arena
+from attunebench.arena.objects import errors_at
 from attunebench.arena.sampling import ArenaSettings
 from attunebench.arena.table import ALL_PEOPLE, PEOPLE, table_of
 from attunebench.errors import DataError
@@ -62,10 +64,10 @@ class ArenaScores:
     @property
     def intervals(self) -> str:
         """How intervals were made, for notes."""
-        settings = self.about.settings
-        units = settings.get("units", "histories")
-        over = f"{settings['resamples']:,} resamples of {units}" if "resamples" in settings else f"{units} resampled"
-        return f"{100 * settings.get('level', 0.95):g} % percentile bootstrap intervals, {over}"
+        level, resamples = (coerce.amount(self.about.settings.get(name)) for name in ("level", "resamples"))
+        units = self.about.settings.get("units", "histories")
+        over = f"{units} resampled" if resamples is None else f"{resamples:,.0f} resamples of {units}"
+        return f"{100 * (0.95 if level is None else level):g} % percentile bootstrap intervals, {over}"
 
     def json(self) -> str:
         """As it stands in the file."""
@@ -104,9 +106,6 @@ def read_arena_scores(path: Path) -> ArenaScores:
     document, _ = read_json(path)
     if not isinstance(document, Mapping) or not isinstance(document.get("arena"), Mapping):
         raise DataError(f"{path} contains no scores of an arena; `attune-bench arena score` writes them.")
-    try:
+    with errors_at(f"{path}, arena"):
         about = About.model_validate(document["arena"])
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise DataError(f"{path}: arena.{'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
     return ArenaScores(read_analyses(document, str(path)), about)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -50,20 +50,27 @@ class ArenaWork(Work):
     """The lines of `models` in an arena, by the names under which they stand there; a job is a history or a pair.
 
     Lines that are there stay. `differing`: those, by file, that were made of other texts, prompts or parameters; they
-    are asked for again with `settings.replace`, and incomplete ones with `settings.retry_unanswered`."""
+    are asked for again with `settings.replace`, and incomplete ones with `settings.retry_unanswered`. `only`: of these
+    histories."""
 
     kind: type[Line]
     part: str  # the folder of the files, and the key of arena.json under which it is noted how a model was asked
     templates: tuple[str, ...]
 
-    def __init__(self, folder: Path, settings: RunSettings, models: Mapping[str, ModelSettings]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        settings: RunSettings,
+        models: Mapping[str, ModelSettings],
+        only: Set[str] | None = None,
+    ) -> None:
         super().__init__()
         if settings.shard is not None:
             raise UsageError("An arena is not divided into shards; omit --shard.")
         self.settings, self.arena = settings.model_copy(update={"output": folder}), read_arena(folder)
         self.models, self.warnings = models, self.arena.problems
         # In random order, so that each beginning is a fair sample of all.
-        names = sorted(self.arena.histories)
+        names = sorted(self.arena.histories if only is None else only & self.arena.histories.keys())
         random.Random(f"{settings.order_seed}/arena").shuffle(names)
         self.histories = {name: self.arena.histories[name] for name in names[: settings.limit]}
         self.order = f"{len(self.histories):,} of {counted(len(names), 'history', 'histories')} in random order"

@@ -32,7 +32,13 @@ def closing_lines(summary: RunSummary, settings: RunSettings, made: str = "") ->
     is result files, beside which skipped conversations are listed."""
     skipped = [f"  skipped {printable(name)}: {words.reason(why)}" for name, why in summary.skipped.items()]
     more = " more." if made else " more, in the _skipped file there."
-    lines = [*_first(summary), *_made(summary, made or counted(summary.written, "result")), *first(skipped, more)]
+    done = _made(summary, made or counted(summary.written, "result"))
+    tried = summary.written or summary.skipped or summary.unreached or summary.calls or summary.unanswered
+    if made and not (tried or summary.votes_owed or summary.stopped):
+        done = [
+            f"Nothing was pending in {printable(str(summary.output))}, {summary.complete_before:,} complete before."
+        ]
+    lines = [*_first(summary), *done, *first(skipped, more)]
     if not settings.free:
         lines += [*_taken(summary), *_cost(summary), *_servers(summary)]
     ended = [f"{summary.unanswered[how]:,} {said}" for how, said in _ENDED.items() if how in summary.unanswered]

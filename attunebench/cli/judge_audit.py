@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from attunebench.cli.arena.asking import MEANS, REACHED, ask_by_batches, judges_of, means_of
+from attunebench.cli.arena.asking import MEANS, REACHED, do_work, judges_of, means_of, show_work, verdicts_on
 from attunebench.cli.arguments import (
     CodebookOption,
     DryRunOption,
@@ -27,16 +26,8 @@ from attunebench.cli.arguments import (
 from attunebench.cli.asking import checked
 from attunebench.cli.emitting import emit_analyses, say, working
 from attunebench.cli.options import flag, options_of, with_options
-from attunebench.cli.run import Means, refuse_beside_batches, say_what_goes_on, show_batch_price
 from attunebench.runner.settings import RunSettings
 from attunebench.text import counted
-
-if TYPE_CHECKING:
-    from attunebench.batches.ledger import Submission
-    from attunebench.codebook import Codebook
-    from attunebench.conversations.schema import Conversation
-    from attunebench.runner.events import RunSummary
-    from attunebench.scores.audits import AuditTask
 
 _VALUES = options_of(
     RunSettings,
@@ -120,13 +111,14 @@ def judge_audit(
     if not report_only:
         settings = checked(auditing.audit_settings, results=results, judges=judges_of(judges, **reached), **values)
         by, chosen = means_of(means, settings), auditing.sampled(loaded.conversations, settings)
-        if dry_run:
-            _estimate(folder, chosen, settings, by, book, task, every)
-            return
-        auditing.make_arena(folder, chosen, task, every=every)
-        ask = partial(_ask_judges, loaded.conversations, book, task)
-        if (status := _ask(ask, settings.model_copy(update={"output": folder}), by, task, quiet)) == 130:
-            raise typer.Exit(status)
+        with _folder(folder, dry_run) as into:
+            auditing.make_arena(into, chosen, task, every=every)
+            work = auditing.audit_work(into, chosen, settings, book, task)
+            if dry_run:
+                show_work(work, by, "pairs" if task == "pairwise" else "turns")
+                return
+            if (status := do_work(work, by, quiet, verdicts_on if task == "pairwise" else _ratings_of)) == 130:
+                raise typer.Exit(status)
     try:
         with working("comparing judges with participants"):
             how = ArenaSettings(resamples=resamples)
@@ -142,63 +134,20 @@ def judge_audit(
         raise typer.Exit(status or 1)
 
 
-def _estimate(
-    folder: Path,
-    chosen: list[Conversation],
-    settings: RunSettings,
-    by: Means,
-    book: Codebook,
-    task: AuditTask,
-    every: bool,
-) -> None:
-    """Count what the audit would request, in a copy of its folder that is gone afterwards."""
+@contextmanager
+def _folder(folder: Path, dry_run: bool) -> Iterator[Path]:
+    """The folder; for a dry run a copy that is gone afterwards."""
+    if not dry_run:
+        yield folder
+        return
     import shutil
 
-    from attunebench.arena import auditing
-    from attunebench.cli.running import show_estimate
-    from attunebench.runner.pricing import known_prices
-
     with TemporaryDirectory() as scratch:
-        copy = Path(scratch) / task
+        copy = Path(scratch) / folder.name
         if folder.is_dir():
             shutil.copytree(folder, copy, ignore=shutil.ignore_patterns(".*"))
-        auditing.make_arena(copy, chosen, task, every=every)
-        estimate = auditing.estimate_audit(copy, chosen, settings, book, task)
-        known = known_prices(settings)
-        show_estimate(estimate, settings, known, jobs="pairs" if task == "pairwise" else "turns")
-        show_batch_price(by, estimate, settings, known)
+        yield copy
 
 
-def _ask_judges(
-    conversations: Sequence[Conversation],
-    book: Codebook,
-    task: AuditTask,
-    folder: Path,
-    settings: RunSettings,
-    **how: Any,
-) -> RunSummary:
-    from attunebench.arena.auditing import ask_judges
-
-    return ask_judges(folder, conversations, settings, book, task, **how)
-
-
-def _ask(ask: Callable[..., RunSummary], settings: RunSettings, by: Means, task: AuditTask, quiet: bool) -> int:
-    """Ask, show the progress, and say how it ended: the exit status."""
-    from attunebench.cli.progress import shown
-    from attunebench.cli.running import run_again, say_how_it_ended, status_of
-
-    again = run_again([word for word in sys.argv if word != "--cancel"])
-    under_way: list[Submission] = []
-    if by.batch:
-        summary, under_way = ask_by_batches(ask, settings, by, again, quiet)
-    else:
-        refuse_beside_batches(settings)
-        with shown(settings, quiet=quiet) as observer:
-            summary = ask(settings.output, settings, observer=observer, interruptible=True)
-    made = f"verdicts on {counted(summary.written, 'pair')}"
-    if task == "rating":
-        made = f"ratings of the replies of {counted(summary.written, 'turn')}"
-    say_how_it_ended(summary, settings, "" if under_way else again, made=made)
-    if under_way:
-        say_what_goes_on(under_way, again)
-    return status_of(summary)
+def _ratings_of(n: int) -> str:
+    return f"ratings of the replies of {counted(n, 'turn')}"

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from attunebench.coerce import block
 from attunebench.errors import DataError
 from attunebench.jsonfile import read_json
 from attunebench.judging import JUDGE_SCALES, JudgeScale, judge_label
@@ -155,14 +156,16 @@ def validation_text(
 
 
 def arena_notices(judges: Iterable[str], made: Mapping[str, Any], folder: Path) -> tuple[str, ...]:
-    """Whether the judges of the arena in the folder agree with participants, by the audits beside it. `made`: what its
-    arena.json says. Raises DataError for an audit that cannot be read."""
+    """Whether the judges of the arena in the folder agree with participants, by the audits beside it; nothing of
+    built-in ones. `made`: what its arena.json says. Raises DataError for an audit that cannot be read."""
     folder = folder.absolute()
     audits = audits_beside(folder, *([folder.parent] if folder.parent.name == FOLDER else []))
-    noted, passed, failed = made.get("verdicts"), dict[str, str](), dict[str, str]()
+    passed, failed = dict[str, str](), dict[str, str]()
     for judge in judges:
-        how = noted.get(judge) if isinstance(noted, Mapping) else None
-        prompt = how.get("prompt_set_sha256") if isinstance(how, Mapping) else None
+        how = block(block(made.get("verdicts")).get(judge))
+        if how.get("provider") == "baseline":
+            continue
+        prompt = how.get("prompt_set_sha256")
         good, bad = standing_of([judge], audits, [prompt] if isinstance(prompt, str) else [], "pairwise")
         passed |= good
         failed |= bad

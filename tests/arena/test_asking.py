@@ -12,10 +12,10 @@ from asked_arenas import HISTORIES, PAIRS, Judge, make_arena, models, once_each,
 
 from attunebench.arena import folder as arenas
 from attunebench.arena.asking import (
+    ReplyWork,
+    VerdictWork,
     ask_replies,
     ask_verdicts,
-    estimate_replies,
-    estimate_verdicts,
     is_quoted,
     verdict_settings,
 )
@@ -27,6 +27,7 @@ from attunebench.arena.table import table_of
 from attunebench.errors import ConfigurationError, DataError, UsageError
 from attunebench.protocol.calls import PREFERENCES
 from attunebench.runner import ModelSettings, Observer, RunSettings
+from attunebench.runner.pricing import estimate_work
 from attunebench.selftest.behaviours import Answer, Asked, Behaviour
 from attunebench.selftest.server import FakeServer
 
@@ -218,7 +219,7 @@ def test_arena_json_says_how_judges_were_asked(judge: Judge, folder: Path) -> No
 def test_a_model_replies_once_to_every_history(server: FakeServer, folder: Path) -> None:
     server.script = lambda asked: Answer(json.dumps({"drafted_response": f"I hear {asked.prompt[-9]}."}))
     settings = RunSettings(em=models(server, "lab/new")[0])
-    assert HISTORIES == estimate_replies(folder, settings).calls
+    assert HISTORIES == estimate_work(ReplyWork(folder, settings), ()).calls
     summary = ask_replies(folder, settings)
     replies = [one for one in read_arena(folder).replies.values() if one.author == "lab/new"]
     assert (HISTORIES, HISTORIES) == (summary.written, len(replies))
@@ -268,9 +269,9 @@ def test_an_arena_without_pairs_is_refused(judge: Judge, folder: Path) -> None:
 
 def test_an_estimate_counts_what_is_not_there(judge: Judge, server: FakeServer, folder: Path) -> None:
     settings = verdict_settings(folder, models(server, "ann", "ben"))
-    assert PAIRS * 4 == estimate_verdicts(folder, settings).calls
+    assert PAIRS * 4 == estimate_work(VerdictWork(folder, settings), ()).calls
     judge("ann")
-    assert PAIRS * 2 == estimate_verdicts(folder, settings).calls
+    assert PAIRS * 2 == estimate_work(VerdictWork(folder, settings), ()).calls
 
 
 @pytest.mark.parametrize("name", ["longest", "shortest", "edited", "random", "lexicon"])

@@ -199,6 +199,17 @@ def test_orders_that_name_different_winners_are_half_a_hit(conversations: list[C
     assert audit.flipped["judge"] == 1
 
 
+def test_order_flips_are_shares_of_pairs_answered_in_both_orders(conversations: list[Conversation]) -> None:
+    arena = judged(conversations, {"judge": 0.7})
+    whole = {one.pair for one in arena.verdicts[:20]}
+    verdicts = [
+        one.model_copy(update={"preference": 1 if one.order == "left" else -1 if one.pair in whole else None})
+        for one in arena.verdicts
+    ]
+    audit = Audit(conversations, Arena(arena.histories, arena.replies, arena.pairs, verdicts), FEW)
+    assert audit.flipped["judge"] == 1
+
+
 def test_all_questions_are_choices_where_they_are_wanted(conversations: list[Conversation]) -> None:
     audit = Audit(conversations, judged(conversations, {"judge": 0.7}), FEW, every=True)
     turns = sum(len(one.turns) for one in conversations)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from arenas import simulated_arena
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attunebench.arena.demo import make_demo_arena
 from attunebench.arena.folder import (
     Arena,
     add_histories,
@@ -31,7 +32,7 @@ from attunebench.arena.histories import read_material, read_slices
 from attunebench.arena.objects import History, Line, Message, Pair, Reply, Verdict
 from attunebench.arena.replies import read_replies
 from attunebench.arena.table import table_of
-from attunebench.errors import DataError
+from attunebench.errors import DataError, UsageError
 
 
 def written(folder: Path, arena: Arena) -> Path:
@@ -140,6 +141,25 @@ def test_a_rater_is_a_person_or_a_judge(folder: Path, small: Arena) -> None:
     assert 1 == len(read.problems)
 
 
+@pytest.mark.parametrize("name", ["people", "judges"])
+def test_a_judge_with_the_name_of_a_group_does_not_count(folder: Path, small: Arena, name: str) -> None:
+    added(folder / "verdicts/more.jsonl", small.verdicts[:4], rater=name, rater_kind="judge")
+
+    read = read_arena(folder)
+
+    assert len(small.verdicts) == len(read.verdicts)
+    assert 1 == len(read.problems)
+
+
+def test_an_author_with_the_name_of_all_people_does_not_count(folder: Path, small: Arena) -> None:
+    added(folder / "replies/more.jsonl", [*small.replies.values()][:1], author="all people")
+
+    read = read_arena(folder)
+
+    assert small.replies == read.replies
+    assert 1 == len(read.problems)
+
+
 def test_an_author_has_one_kind(folder: Path, small: Arena) -> None:
     reply = next(iter(small.replies.values()))
     added(folder / "replies/other.jsonl", [reply], kind="human")
@@ -188,6 +208,7 @@ def test_a_pair_with_two_meanings_does_not_count(folder: Path, small: Arena) -> 
         b'{"pair": "p", "rater": "r", "rater_kind": "human", "preference": 0.5}',
         b'{"pair": "p", "rater": "r", "rater_kind": "human", "preference": NaN}',
         b'{"pair": "p", "rater": "r", "rater_kind": "human", "preference": true}',
+        b'{"pair": "p", "rater": "r", "rater_kind": "human", "preference": 1, "preference": -1}',
         b'{"pair": "p", "rater": "r", "rater_kind": "robot", "preference": 1}',
         b'{"pair": "p", "rater": "", "rater_kind": "human", "preference": 1}',
         b'{"pair": "\\ud800", "rater": "r", "rater_kind": "human", "preference": 1}',
@@ -268,15 +289,20 @@ def test_a_step_is_noted_once(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_no_step_is_lost_where_several_processes_note_one(folder: Path) -> None:
+def test_nothing_is_lost_where_several_processes_add_to_an_arena(folder: Path, small: Arena) -> None:
     code = (
-        "import sys; from pathlib import Path; from attunebench.arena.folder import note_step\n"
-        "for n in range(20): note_step(Path(sys.argv[1]), {'who': sys.argv[2], 'n': n})"
+        "import sys; from pathlib import Path; from attunebench.arena.folder import add_histories, note_step\n"
+        "from attunebench.arena.objects import History\n"
+        "folder, who, turns = Path(sys.argv[1]), sys.argv[2], [{'role': 'seeker', 'text': 'Hi.'}]\n"
+        "for n in range(20):\n"
+        "    note_step(folder, {'who': who, 'n': n})\n"
+        "    add_histories(folder, [History(id=f'{who}/{n}', turns=turns)])"
     )
     started = [subprocess.Popen([sys.executable, "-c", code, str(folder), str(who)]) for who in range(3)]
 
     assert [0, 0, 0] == [each.wait() for each in started]
-    assert 60 == len(read_arena(folder).made["steps"])
+    read = read_arena(folder)
+    assert (60, 60) == (len(read.made["steps"]), len(read.histories) - len(small.histories))
 
 
 def test_a_damaged_note_is_not_overwritten(folder: Path) -> None:
@@ -379,3 +405,12 @@ def test_a_history_is_read_whatever_json_says_it(tmp_path: Path) -> None:
 
     assert "Hi\u2028there" == history.turns[0].text
     assert {"mine": [1, {"a": None}]} == history.model_extra
+
+
+@pytest.mark.parametrize("write", [make_demo_arena, partial(add_histories, histories=[])])
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, write: Callable[[Path], object]) -> None:
+    (tmp_path / "mine.txt").touch()
+
+    with pytest.raises(UsageError):
+        write(tmp_path)
+    assert ["mine.txt"] == [path.name for path in tmp_path.iterdir()]

@@ -84,7 +84,8 @@ def test_drafts_of_another_mode_are_not_taken(
 ) -> None:
     write_result(tmp_path, {**oracle_result(content), "mode": "verbose"})
 
-    assert () == drafts_of(tmp_path, histories).replies
+    drafts = drafts_of(tmp_path, histories)
+    assert ((), 1) == (drafts.replies, len(drafts.left_out))
     assert 3 == len(drafts_of(tmp_path, histories, "verbose").replies)
 
 

@@ -67,6 +67,14 @@ def test_a_model_replies_to_a_file_of_histories_in_a_new_arena(cli: Command, his
     assert "Next: attune-bench arena pairs arena" in ended.err
 
 
+def test_a_name_of_an_author_that_is_too_long_is_refused_before_anything_is_asked(
+    cli: Command, histories: Path
+) -> None:
+    ended = cli("arena", "respond", "baseline", "majority", histories, "-o", "arena", "--author", "a" * 501)
+    assert 2 == ended.status
+    assert "--author" in ended.err
+
+
 def test_the_same_command_again_asks_nothing(cli: Command, histories: Path) -> None:
     words = ("arena", "respond", "baseline", "random", histories, "-o", "arena")
     cli(*words)
@@ -74,6 +82,7 @@ def test_the_same_command_again_asks_nothing(cli: Command, histories: Path) -> N
     again = cli(*words)
     assert 0 == again.status
     assert f"{N} complete before" in again.err
+    assert "written" not in again.err
     assert before == {path: path.read_bytes() for path in Path("arena").rglob("*.jsonl")}
 
 

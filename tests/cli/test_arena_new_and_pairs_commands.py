@@ -142,6 +142,22 @@ def test_a_folder_of_something_else_is_left_alone(cli: Cli, data: Path) -> None:
     assert [] == [path for path in data.iterdir() if path.suffix != ".json"]
 
 
+def test_an_arena_can_be_made_where_an_earlier_attempt_left_its_lock(cli: Cli, data: Path) -> None:
+    Path("A").mkdir()
+    Path("A/.attunebench-arena.lock").touch()
+
+    assert 0 == cli("arena", "new", "A", "-d", data).status
+
+
+def test_replies_that_do_not_count_are_added_once(cli: Cli, tmp_path: Path) -> None:
+    lines(tmp_path / "talks.jsonl", {"id": "h", "turns": [{"role": "seeker", "text": "Hi."}]})
+    entry = {"history": "h", "author": "all people", "kind": "human", "text": "Hm."}
+    words = ("arena", "new", "A", "--histories", "talks.jsonl", "--replies", lines(tmp_path / "r.jsonl", entry))
+
+    assert [0, 0] == [cli(*words).status for _ in range(2)]
+    assert 1 == len(Path("A/replies/from-r.jsonl").read_text("utf-8").splitlines())
+
+
 def test_other_texts_of_a_history_or_an_author_are_refused(cli: Cli, data: Path, tmp_path: Path) -> None:
     cli("arena", "new", "A", "-d", data)
     before = {path: path.read_bytes() for path in Path("A").rglob("*.jsonl")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,16 @@ def test_an_arena_without_verdicts_is_refused(tmp_path: Path) -> None:
     made = small_arena()
     write_lines(tmp_path / "arena" / "histories.jsonl", made.histories.values())
     assert refused("arena", "score", tmp_path / "arena", "-o", tmp_path / "s.json") is DataError
+
+
+def test_verdicts_of_which_none_counts_are_refused_with_the_reason(folder: Path, tmp_path: Path) -> None:
+    save(replace(read_arena(folder), verdicts=[]), tmp_path / "arena")
+    (tmp_path / "arena" / "verdicts" / "all.jsonl").write_text(
+        '{"pair": "gone", "rater": "ann", "rater_kind": "human", "preference": 1}\n'
+    )
+    error = run("arena", "score", tmp_path / "arena", "-o", tmp_path / "s.json").exception
+    assert isinstance(error, DataError)
+    assert "verdicts/all.jsonl: 1 verdict " in str(error)
 
 
 def test_an_unknown_anchor_is_refused(folder: Path, tmp_path: Path) -> None:

@@ -97,6 +97,16 @@ def test_pairwise_verdicts_are_counted_against_the_participants(audit: Callable[
     assert (found.agreement, found.n) == (pytest.approx(sum(points) / len(points)), 3 * N * T)
 
 
+@pytest.mark.parametrize(("task", "calls"), [("pairwise", 6), ("rating", 3)])
+def test_the_limit_holds_for_a_second_judge_too(
+    audit: Callable[..., Any], server: FakeServer, task: str, calls: int
+) -> None:
+    audit("--judge", "baseline:random", "--task", task)
+    for n in (1, 2):
+        audit(*LOCAL, "--base-url", server.url, "--task", task, "--limit", str(n))
+        assert len(server.bodies) == calls * T * n
+
+
 def test_ratings_are_counted_by_their_difference(audit: Callable[..., Any], server: FakeServer) -> None:
     assert audit(*LOCAL, "--base-url", server.url, "--task", "rating").status == 0
     assert len(server.bodies) == 3 * N * T

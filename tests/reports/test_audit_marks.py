@@ -146,6 +146,11 @@ def test_an_arena_says_which_of_its_judges_are_validated(tmp_path: Path) -> None
     assert ("judge-2" in passed, "judge-1" in passed) == (False, True)
 
 
+def test_an_arena_is_silent_about_built_in_rules(tmp_path: Path) -> None:
+    made = {"verdicts": {name: {"provider": "baseline"} for name in ("longest", "lexicon")}}
+    assert arena_notices(["longest", "lexicon"], made, _arena(tmp_path)) == ()
+
+
 def test_a_judge_of_an_arena_that_was_asked_otherwise_is_not_validated(tmp_path: Path) -> None:
     arena = _arena(tmp_path)
     prompts = [{"verdicts": {"judge-1": {"prompt_set_sha256": sha}}} for sha in ("a", "z")]

@@ -22,9 +22,9 @@ from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.text import counted, printable
 
 if TYPE_CHECKING:
+    from attunebench.arena.work import ArenaWork
     from attunebench.batches.ledger import Submission
-    from attunebench.runner import Observer, RunSummary
-    from attunebench.runner.pricing import Estimate
+    from attunebench.runner import RunSummary
 
 _OF_THE_BENCHMARK = ("judge_scale", "panas_strategy", "shard")
 _HISTORIES = {"limit": "Only N histories, chosen at random.", "order_seed": "Seed of the random order of histories."}
@@ -87,15 +87,15 @@ def respond(
 
     The model gets a neutral task and no rubric. An author has one reply per history.
     """
-    from attunebench.arena import asking
+    from attunebench.arena.asking import ReplyWork
 
     with _arena_with(histories, output, dry_run) as folder:
         settings = run_settings(model_settings(provider, model, **em), {}, output=folder, **values)
-        by = means_of(means, settings)
+        by, work = means_of(means, settings), ReplyWork(folder, settings, author)
         if dry_run:
-            _show(asking.estimate_replies(folder, settings, author=author), settings, by, "histories")
+            show_work(work, by, "histories")
             return
-        _ask(asking.ask_replies, settings, by, quiet, lambda n: counted(n, "reply", "replies"), "pairs", author=author)
+        _ask(work, by, quiet, lambda n: counted(n, "reply", "replies"), "pairs")
 
 
 @with_options(reached=REACHED, values=_VERDICTS, means=MEANS)
@@ -130,14 +130,14 @@ def judge(
     Each verdict is requested in a fresh context. Replies are shown without markdown or author names. A judge skips
     pairs with a reply of its own or of its family (models of the same vendor).
     """
-    from attunebench.arena import asking
+    from attunebench.arena.asking import VerdictWork, verdict_settings
 
-    settings = checked(asking.verdict_settings, folder=arena, judges=judges_of(judges, **reached), **values)
-    by, how = means_of(means, settings), dict[str, Any](orders=orders, own_family=own_family)
+    settings = checked(verdict_settings, folder=arena, judges=judges_of(judges, **reached), **values)
+    by, work = means_of(means, settings), VerdictWork(arena, settings, orders=orders, own_family=own_family)
     if dry_run:
-        _show(asking.estimate_verdicts(arena, settings, **how), settings, by, "pairs")
+        show_work(work, by, "pairs")
         return
-    _ask(asking.ask_verdicts, settings, by, quiet, lambda n: f"verdicts on {counted(n, 'pair')}", "score", **how)
+    _ask(work, by, quiet, verdicts_on, "score")
 
 
 def judges_of(named: Sequence[str] | None, base_url: str | None, api_key: str | None) -> list[ModelSettings]:
@@ -187,62 +187,60 @@ def means_of(values: dict[str, Any], settings: RunSettings) -> Means:
     return by
 
 
-def _show(estimate: Estimate, settings: RunSettings, by: Means, jobs: str) -> None:
+def show_work(work: ArenaWork, by: Means, jobs: str) -> None:
+    """Count what would be requested, and show it."""
     from attunebench.cli.running import show_estimate
-    from attunebench.runner.pricing import known_prices
+    from attunebench.runner.pricing import estimate_work, known_prices
 
+    estimate, settings = estimate_work(work, work.notes), work.settings
     known = known_prices(settings)
     show_estimate(estimate, settings, known, jobs=jobs)
     show_batch_price(by, estimate, settings, known)
 
 
-def _ask(
-    ask: Callable[..., RunSummary],
-    settings: RunSettings,
-    by: Means,
-    quiet: bool,
-    made: Callable[[int], str],
-    following: str,
-    **how: Any,
-) -> None:
-    """Ask, show the progress, and say how it ended and which command follows. Raises typer.Exit for a status."""
+def verdicts_on(n: int) -> str:
+    """What was made of so many jobs."""
+    return f"verdicts on {counted(n, 'pair')}"
+
+
+def _ask(work: ArenaWork, by: Means, quiet: bool, made: Callable[[int], str], following: str) -> None:
+    """`do_work`, and say which command follows. Raises typer.Exit for a status."""
+    if status := do_work(work, by, quiet, made):
+        raise typer.Exit(status)
+    if not quiet:
+        say(f"Next: attune-bench arena {following} {shlex.quote(printable(str(work.settings.output)))}")
+
+
+def do_work(work: ArenaWork, by: Means, quiet: bool, made: Callable[[int], str]) -> int:
+    """Ask, live or by batches, show the progress, and say how it ended: the exit status."""
+    from attunebench.arena.asking import ask_work
     from attunebench.cli.progress import shown
     from attunebench.cli.running import run_again, say_how_it_ended, status_of
 
     # Who has cancelled does not want to do so for ever.
-    again = run_again([word for word in sys.argv if word != "--cancel"])
+    again, settings = run_again([word for word in sys.argv if word != "--cancel"]), work.settings
     under_way: list[Submission] = []
     if by.batch:
-        summary, under_way = ask_by_batches(ask, settings, by, again, quiet, **how)
+        summary, under_way = _ask_by_batches(work, by, again, quiet)
     else:
         refuse_beside_batches(settings)
         with shown(settings, quiet=quiet) as observer:
-            summary = ask(settings.output, settings, observer=observer, interruptible=True, **how)
+            summary = ask_work(work, observer=observer, interruptible=True)
     say_how_it_ended(summary, settings, "" if under_way else again, made=made(summary.written))
     if under_way:
         say_what_goes_on(under_way, again)
-    if status := status_of(summary):
-        raise typer.Exit(status)
-    if not quiet:
-        say(f"Next: attune-bench arena {following} {shlex.quote(printable(str(settings.output)))}")
+    return status_of(summary)
 
 
-def ask_by_batches(
-    ask: Callable[..., RunSummary], settings: RunSettings, by: Means, again: str, quiet: bool, **how: Any
-) -> tuple[RunSummary, list[Submission]]:
+def _ask_by_batches(work: ArenaWork, by: Means, again: str, quiet: bool) -> tuple[RunSummary, list[Submission]]:
     """Ask by the provider's batch service: how it ended, and what continues there."""
+    from attunebench.arena.asking import ask_work
     from attunebench.batches.executor import BatchExecutor
     from attunebench.batches.requests import Origin
     from attunebench.cli.progress.batches import batches_shown
 
-    opened = list[BatchExecutor]()
-
-    def open_service(settings: RunSettings, observer: Observer) -> BatchExecutor:
-        options: dict[str, Any] = {"interval": by.poll_interval, "discount": by.batch_discount, "cancel": by.cancel}
-        origin = Origin(command=again)
-        opened.append(BatchExecutor(settings, observer, origin=origin, interruptible=True, **options))
-        return opened[-1]
-
-    with batches_shown(settings, discount=by.batch_discount, quiet=quiet) as watcher:
-        summary = ask(settings.output, settings, observer=watcher, by=open_service, **how)
-    return summary, opened[-1].under_way
+    options: dict[str, Any] = {"interval": by.poll_interval, "discount": by.batch_discount, "cancel": by.cancel}
+    with batches_shown(work.settings, discount=by.batch_discount, quiet=quiet) as watcher:
+        service = BatchExecutor(work.settings, watcher, origin=Origin(command=again), interruptible=True, **options)
+        summary = ask_work(work, observer=watcher, by=lambda *_: service)
+    return summary, service.under_way

@@ -68,39 +68,43 @@ def new(
     reply), unmet (that reply differed from what was preferred on at least a third of the questions), fit (the
     participant found the model a poor fit).
     """
-    from attunebench.arena.folder import add_histories, add_replies, note_step, read_arena
-    from attunebench.arena.histories import drawn
+    from attunebench.arena.folder import add_histories, add_replies, note_step, read_arena, read_lines, refuse_foreign
+    from attunebench.arena.histories import drawn, read_slices, sliced
+    from attunebench.arena.objects import History
     from attunebench.arena.replies import drafts_of
 
+    there = arena / "histories.jsonl"
     if not (conversations or histories or replies or results or slices):
         raise UsageError("Nothing to add; give --conversations, --histories, --replies, --results or --slices.")
-    if arena.exists() and not (arena / "histories.jsonl").is_file() and (arena.is_file() or any(arena.iterdir())):
-        raise UsageError(f"{arena} is neither empty nor an arena, so nothing was written; name another folder.")
+    refuse_foreign(arena)
     rule = _rule(adversarial, adversarial_needs)
     made, given = _from_conversations(conversations, rule, skip_invalid, candidates) if conversations else ([], {})
     _from_files(histories or (), replies or (), human_replies, made, given)
-    if limit is not None:
-        made = drawn(made, limit, seed)
+    made = made if limit is None else drawn(made, limit, seed)
     if slices is not None:
-        made = _with_slices(slices, made, arena)
+        new = {one.id for one in made}
+        old = [one for one in read_lines(there, History) if one.id not in new]
+        made, unknown = sliced([*old, *made], read_slices(slices))
+        if unknown:
+            ids = counted(len(unknown), "id")
+            say(f"{ids} in {printable(str(slices))} without a history (first: {printable(unknown[0])}).")
     if made:
         add_histories(arena, made)
-    known = read_arena(arena)
+    known = read_arena(arena).histories
     for path in results or ():
-        drafts = drafts_of(path, known.histories.values(), mode)
+        drafts = drafts_of(path, known.values(), mode)
         given.setdefault("drafts", []).extend(drafts.replies)
         for sentence in drafts.left_out:
             say(folded(f"Left out of {printable(str(path))}: {sentence}"))
     for name, lines in given.items():
-        answering = [one for one in lines if one.history in known.histories]
+        answering = [one for one in lines if one.history in known]
         if limit is None and (others := len(lines) - len(answering)):
             say(f"Left out of {printable(name)}: {counted(others, 'reply', 'replies')} to histories not in the arena.")
         add_replies(arena, name, answering)
     sources = [conversations, *(histories or ()), *(replies or ()), *(results or ()), slices]
     how = {"adversarial": conversations and str(rule), "mode": results and mode, "seed": limit and seed}
-    note_step(
-        arena, {"command": "new", "from": [path.resolve().name for path in sources if path], "limit": limit, **how}
-    )
+    named = [path.resolve().name for path in sources if path]
+    note_step(arena, {"command": "new", "from": named, "limit": limit, **how})
     show_arena(read_arena(arena))
     say(f"Next: attune-bench arena respond PROVIDER MODEL {shlex.quote(str(arena))}, or arena pairs.")
 
@@ -144,22 +148,6 @@ def _rule(adversarial: list[str] | None, needed: int) -> AdversarialRule:
     if unknown := [name for name in named if name not in (*CRITERIA, "none")]:
         raise UsageError(f"--adversarial: there is no {unknown[0]!r}; choose from {', '.join(CRITERIA)}, none.")
     return AdversarialRule(tuple(name for name in CRITERIA if name in named and "none" not in named), needed)
-
-
-def _with_slices(path: Path, made: list[History], arena: Path) -> list[History]:
-    """The histories, and those that the arena has already, with the slices of the file."""
-    from attunebench.arena.folder import read_lines
-    from attunebench.arena.histories import read_slices, sliced
-    from attunebench.arena.objects import History
-
-    there = arena / "histories.jsonl"
-    old = read_lines(there, History) if there.is_file() else []
-    new = {one.id for one in made}
-    both, unknown = sliced([*(one for one in old if one.id not in new), *made], read_slices(path))
-    if unknown:
-        ids = counted(len(unknown), "id")
-        say(f"{ids} in {printable(str(path))} without a history (first: {printable(unknown[0])}).")
-    return both
 
 
 def show_arena(arena: Arena) -> None:

@@ -53,7 +53,7 @@ def pairs(
     show_arena(read_arena(arena))
     typer.echo(f"New pairs  {added:,}")
     if not added:
-        say("No pairs were added: the arena has all pairs of this design. A larger --per-history adds more.")
+        say("No pairs were added: the arena has those of this design. Another --design or --per-history may add some.")
     if len(chosen.groups) > 1:
         apart = listed((printable(" and ".join(group), 100) for group in chosen.groups), most=4)
         say(

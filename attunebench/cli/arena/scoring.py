@@ -69,11 +69,15 @@ def score(
     from attunebench.arena.scores import ArenaScores, about_of
     from attunebench.scores.audits import arena_notices
 
-    if output.suffix == ".jsonl":
+    if output.suffix == ".jsonl" or output.resolve() == (arena / "arena.json").resolve():
         raise UsageError(f"{output} would replace a file of an arena; name another file with -o.")
     read = read_arena(arena)
-    if not read.verdicts:
-        raise DataError(f"{arena} has no verdicts; run `attune-bench arena judge`, or add those of people.")
+    if all(one.check for one in read.verdicts):
+        raise DataError(
+            f"No verdict in {arena} counts. {read.problems[-1]}"
+            if read.problems
+            else f"{arena} has no verdicts; run `attune-bench arena judge`, or add those of people."
+        )
     settings = ArenaSettings(ties, anchor, ensemble, ambiguous, seed, resamples)
     judges = dict.fromkeys(one.rater for one in read.verdicts if one.rater_kind == "judge")
     notices = arena_notices(judges, read.made, arena)
@@ -83,7 +87,7 @@ def score(
     with working("scoring"):
         lead, *rest = score_arena(read, settings)
         scores = ArenaScores([replace(lead, warnings=(*notices, *lead.warnings)), *rest], about)
-    emit(scores.json(), output, protect=[arena / "arena.json"])
+    emit(scores.json(), output)
     for problem in first(read.problems):
         warn(problem)
     if as_json:

@@ -30,7 +30,9 @@ ASIDES = frozenset(
 _LEVELS = 4
 """As deep as an answer may be wrapped: `tool_calls`, an entry, its `function`, that one's `arguments`."""
 _ANSWER_KEYS = frozenset({"answer", "value", "score", "selection", "winner", "choice", "rating"})
-_ID_KEYS = ("comparisonid", "questionid", "id", "index", "comparison", "question", "item", "name", "emotion")
+_ID_KEYS = (
+    "comparisonid", "questionid", "id", "index", "comparison", "question", "item", "name", "emotion", "dimension",
+)  # fmt: skip
 
 _COMPARISON = re.compile(r"\s*(?:(?:comparison|pair|item|index)[\s_\-#:]*|#)?([0-9]{1,4})[\s.:]*", re.IGNORECASE)
 _QUESTION = re.compile(r"(?:question[\s_:]*)?([a-z]{1,4}[0-9]{1,4})(?![0-9a-z])[\s.:)\]-]*(.*)", re.DOTALL)

@@ -118,28 +118,45 @@ def remark(value: Any) -> str | None:
     return text if text is None or len(text) <= LONGEST_REMARK else f"{text[: LONGEST_REMARK - 1]}…"
 
 
-_SIDE = re.compile(r"(?:reply\s*)?#?([12])(?:\s+is)?(?:\s+(?:better|wins))?")
-_BETTER = re.compile(
-    r"(?:reply\s*)?#?([12])(?:\s+is)?[\s,:;(-]+(much|slightly)\s+better\)?(?:\s+than\s+(?:reply\s*)?#?[12])?"
+_CHOICE = re.compile(
+    r"(?:(?:reply|response|option|candidate|answer|message)\s*)?[\[(#]*([12])(?:\.0+)?[\])]*(?:\s+is)?"
+    r"(?:[\s_,:;(-]+(?:(much|slightly)[\s_-]+)?(?:better|wins))?\)?(?:\s+than\s+(?:(?:reply|response)\s*)?#?[12])?"
+    r"(?P<reason>$|\s*[-,;:.(].*)",
+    re.DOTALL,
 )
+_OTHER_CHOICE = re.compile(
+    rf"\d|\b(?:not|worse)\b|\b(?:much|slightly)[\s_-]+better\b|\b(?:{'|'.join(sorted(_NO_CHOICE))})\b"
+)
+_SAME = re.compile(
+    rf"{'|'.join(sorted(_NO_CHOICE))}|(?:about )?the same|(?:both )?(?:are )?equally good"
+    "|no (?:clear )?(?:preference|difference)"
+)
+
+
+def _choice(value: Any) -> tuple[str, str | None] | None:
+    """Which of two replies a text names, and "much" or "slightly", or ("same", None). A reason may follow that names no
+    other choice."""
+    text = plain(str(value)) if isinstance(value, str) or type(value) in (int, float) else ""
+    if _SAME.fullmatch(text):
+        return "same", None
+    found = _CHOICE.fullmatch(text)
+    return (found[1], found[2]) if found and not _OTHER_CHOICE.search(found["reason"]) else None
 
 
 def side(value: Any) -> Literal["1", "2", "same"] | None:
     """Which of two replies is better: "1", "2" or "same"."""
-    text = plain(str(value)) if isinstance(value, str) or type(value) is int else ""
-    if text in _NO_CHOICE:
-        return "same"
-    found = _SIDE.fullmatch(text)
-    return found[1] if found else None  # type: ignore[return-value]
+    choice = _choice(value)
+    return choice[0] if choice else None  # type: ignore[return-value]
 
 
 def preference(value: Any) -> str | None:
     """Which of two replies is better and by how much, in the words of `PREFERENCES`; a side alone says too little."""
-    text = plain(value) if isinstance(value, str) else ""
-    if text in _NO_CHOICE:
-        return "same"
-    found = _BETTER.fullmatch(text)
-    return f"{found[1]} {found[2]} better" if found else None
+    match _choice(value):
+        case ("same", _):
+            return "same"
+        case (reply, str() as strength):
+            return f"{reply} {strength} better"
+    return None
 
 
 def plain(text: str) -> str:

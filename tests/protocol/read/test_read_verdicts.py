@@ -40,6 +40,7 @@ def read(text: str | None, **reply: Any) -> Answer:
         json.dumps(
             {**COMPLETE, "preference": "Reply 2 is slightly better", "dimensions": [{k: v} for k, v in SIDES.items()]}
         ),
+        json.dumps({**COMPLETE, "dimensions": [{"dimension": k, "winner": v} for k, v in SIDES.items()]}),
         json.dumps({**COMPLETE, "dimensions": {k: f"Reply {v}" if v != "same" else "tie" for k, v in SIDES.items()}}),
         json.dumps({**COMPLETE, "dimensions": {k: int(v) if v != "same" else "Equal" for k, v in SIDES.items()}}),
         json.dumps({k.upper().replace("_", " "): v for k, v in COMPLETE.items()}),
@@ -68,7 +69,9 @@ def test_a_side_without_strength_is_no_preference(said: Any) -> None:
     assert (None, ("preference",), "incomplete") == (answer.values["preference"], answer.missing, answer.outcome)
 
 
-@pytest.mark.parametrize("said", ["both", "Neither", "tie", "same", "Equal."])
+@pytest.mark.parametrize(
+    "said", ["both", "Neither", "tie", "same", "Equal.", "The same", "equally good", "No preference"]
+)
 def test_a_tie_in_other_words_is_a_tie(said: str) -> None:
     assert ("same", "same") == (preference(said), side(said))
 
@@ -81,6 +84,10 @@ def test_a_tie_in_other_words_is_a_tie(said: str) -> None:
         "reply 1 is much better than reply 2",
         "**1 much better**",
         "1  MUCH better.",
+        "1_much_better",
+        "Response 1 much-better",
+        "[[1]] much better",
+        "1 much better - it names the exam",
     ],
 )
 def test_a_preference_in_more_words_is_the_same(said: str) -> None:
@@ -92,7 +99,19 @@ def test_every_answer_that_is_asked_for_is_read(words: str) -> None:
     assert words == preference(words)
 
 
-@pytest.mark.parametrize("said", ["3", "12", "1 and 2", "not 1", True, 1.5, None, {"1": 2}])
+@pytest.mark.parametrize(
+    "said", ["1 much better, 1 slightly better, same", "1 much better, 2 slightly better", "1 much better - or same"]
+)
+def test_a_preference_that_names_two_choices_is_none(said: str) -> None:
+    assert preference(said) is None
+
+
+@pytest.mark.parametrize("said", ["1", 1, 1.0, "[[1]]", "(1)", "1 much better", "Response 1", "1 - warmer"])
+def test_a_side_in_more_words_is_the_same(said: Any) -> None:
+    assert "1" == side(said)
+
+
+@pytest.mark.parametrize("said", ["3", "12", "1 and 2", "1 or 2", "1, not better", "not 1", True, 1.5, None, {"1": 2}])
 def test_what_names_no_reply_is_no_side(said: Any) -> None:
     assert side(said) is None
 
