@@ -6,6 +6,7 @@ that was set beforehand, and how reproducible each ranking is, since noise alone
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -63,8 +64,8 @@ def analyse(subject: Subject) -> Analysis:
     """Correlations between capabilities and between primary metrics, reliabilities, and the same in subgroups."""
     view = View.of_models(subject, least=3)
     study, settings = view.study, view.settings
-    rated, no_order = _arena_ratings(subject, study), judges_differ(study, "draft_judge")
-    beside = [m for m in _BESIDE_ARENA if not (no_order and m == "draft_judge")] if rated.known else []
+    (rated, notes), no_order = _arena_ratings(subject, study), judges_differ(study, "draft_judge")
+    beside = [m for m in _BESIDE_ARENA if rated and not (no_order and m == "draft_judge")]
     wanted = (*beside, *base.wanted_metrics(settings, base.CANONICAL))
     primary = base.defined_metrics(study, dict.fromkeys(wanted))
     skills = _capabilities(study)
@@ -75,8 +76,7 @@ def analyse(subject: Subject) -> Analysis:
     if len(primary) < 2 and len(skills) < 2:
         raise Missing("At least two skills must be defined in these results.")
     whole = _correlate(view, skills, "capabilities") if len(skills) > 1 else None
-    labelled = {_ARENA: rated.values} if rated.known else {}
-    labelled |= {base.label_of(metric_id): values for metric_id, values in primary.items()}
+    labelled = rated | {base.label_of(metric_id): values for metric_id, values in primary.items()}
     metrics = _correlate(view, labelled, "metrics", tested=False) if len(labelled) > 1 else None
     tables = [_capability_table(whole)] if whole else []
     tables += [_matrix(metrics)] if metrics else []
@@ -89,35 +89,31 @@ def analyse(subject: Subject) -> Analysis:
         "A weak correlation does not show independence if a ranking is not reproducible; the corrected correlation is "
         "then imprecise and can reach its bound of 1.",
         warnings=warnings,
-        notes=(*verdicts.judges_note(study, judged if _JUDGED in skills else ()), *filter(None, (rated.note,))),
+        notes=(*verdicts.judges_note(study, judged if _JUDGED in skills else ()), *notes),
     )
 
 
-class ArenaRatings(NamedTuple):
-    """Ratings of an arena as values (conversations, models) that are the same in each conversation, NaN for a model
-    that is not in the arena. `known`: of three models or more. `note` says whose ratings these are, and of whom."""
+def _arena_ratings(subject: Subject, study: ScoreTable) -> tuple[dict[str, Floats], tuple[str, ...]]:
+    """Ratings of an arena as values (conversations, models) that are the same in each conversation, by their name, and
+    a note that says whose they are; without ratings of three models or more just the note.
 
-    values: Floats
-    known: bool = False
-    note: str = ""
-
-
-def _arena_ratings(subject: Subject, study: ScoreTable) -> ArenaRatings:
-    """The ratings of the arena for these models. An author is a model if it has its name, alone or with a provider."""
-    shape, most = (len(study.ids), len(study.groups)), 0
+    An author is a model if it has its name, with the provider, or alone where only one provider has such a model.
+    """
+    models, most = Counter(model for _, model in {group.model_key for group in study.groups}), 0
     for title, ratings in subject.arena:
-        found = np.full(len(study.groups), np.nan)
+        values = np.full(len(study.groups), np.nan)
         for place, group in enumerate(study.groups):
             provider, model = group.model_key
-            names = (f"{provider}:{model}", f"{provider}/{model}", f"{model} ({provider})", model, group.label)
-            found[place] = next((ratings[name] for name in names if name in ratings), np.nan)
-        rated = int((~np.isnan(found)).sum())
+            names = [f"{provider}:{model}", f"{provider}/{model}", f"{model} ({provider})", group.label]
+            names += [model] if models[model] == 1 else []
+            values[place] = next((ratings[name] for name in names if name in ratings), np.nan)
+        rated = int((~np.isnan(values)).sum())
         if rated >= _FEWEST_RATED:
-            note = f"{_ARENA}: {title}, of {rated} of {len(found)} models. The intervals of ratings do not enter."
-            return ArenaRatings(np.broadcast_to(found, shape), True, note)
+            note = f"{_ARENA}: {title}, of {rated} of {len(values)} models. The intervals of ratings do not enter."
+            return {_ARENA: np.broadcast_to(values, (len(study.ids), len(values)))}, (note,)
         most = max(most, rated)
-    note = f"The arena has ratings of {most} of these {shape[1]} models; {_FEWEST_RATED} are required."
-    return ArenaRatings(np.full(shape, np.nan), note=note if subject.arena else "")
+    note = f"The arena has ratings of {most} of these {len(study.groups)} models; {_FEWEST_RATED} are required."
+    return {}, (note,) if subject.arena else ()
 
 
 def _capabilities(study: ScoreTable) -> dict[str, Floats]:
@@ -135,13 +131,8 @@ def _correlate(view: View, rankings: Mapping[str, Floats], use: str, *, tested: 
     reliable, lowest, highest = np.array([(half.reliability, half.low, half.high) for half in halves.values()]).T
     small = bool(view.small(np.zeros((len(view.study.ids), 1)))[0])
     at = np.triu_indices(len(names), 1)
-    places, rho, low, high, n = (
-        list(zip(*at, strict=True)),
-        matrix.rho[at],
-        matrix.low[at],
-        matrix.high[at],
-        matrix.n[at],
-    )
+    places = list(zip(*at, strict=True))
+    rho, low, high, n = matrix.rho[at], matrix.low[at], matrix.high[at], matrix.n[at]
     p = least = np.full(len(places), np.nan)
     if tested:
         means, rng = [view.estimate(one).value for one in values], settings.rng(f"independence orders {use}")
@@ -245,7 +236,7 @@ def _capability_table(whole: Correlated) -> Table:
 
 
 def _matrix(metrics: Correlated) -> Table:
-    names, ids = list(metrics.halves), tuple(f"with_{name}" for name in metrics.halves)
+    names = list(metrics.halves)
     cells = dict(zip(metrics.pairs, metrics.rho, strict=True))
     cells |= {(b, a): cell for (a, b), cell in cells.items()}
     cells |= {(a, a): cell for a, cell in zip(names, metrics.itself, strict=True)}
@@ -253,12 +244,12 @@ def _matrix(metrics: Correlated) -> Table:
         "metrics",
         "Spearman matrix of the primary metrics",
         words("metric", names),
-        *(
-            _rho(i, [cells[a, b] for a in names], b, "Spearman's ρ over models.")
-            for i, b in zip(ids, names, strict=True)
-        ),
+        *(_rho(f"with_{b}", [cells[a, b] for a in names], b, "Spearman's ρ over models.") for b in names),
         caption=f"{metrics.view.sample}. {_doubt(metrics.view.settings, tested=False)}",
-        chart=Chart("matrix", "metric", ids, "Rank correlations over models", "Spearman's ρ", NO_CORRELATION),
+        chart=Chart(
+            *("matrix", "metric", tuple(f"with_{name}" for name in names), "Rank correlations over models"),
+            *("Spearman's ρ", NO_CORRELATION),
+        ),
     )
 
 

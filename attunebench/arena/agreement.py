@@ -15,10 +15,12 @@ import numpy as np
 from attunebench.analyses.table import Analysis, Chart, Missing, Table, column, counts, number_of, table, words
 from attunebench.analyses.verdicts import listed, sentences, with_interval
 from attunebench.arena.ceiling import ceiling, spread_of
-from attunebench.arena.coefficients import Agreeing, Part, bounds
+from attunebench.arena.cells import excludes
+from attunebench.arena.coefficients import Agreeing, Row, bounds, share_of
 from attunebench.arena.folder import Arena
 from attunebench.arena.sampling import ArenaSettings
 from attunebench.arena.table import JUDGES, PEOPLE, VerdictTable
+from attunebench.arena.voices import Majority, Voices, answers_of
 from attunebench.statistics.agreement import Scale, krippendorff_alpha
 from attunebench.statistics.bootstrap import Floats, Labels
 
@@ -51,25 +53,29 @@ def agreement(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Ana
     if not len(answered) or np.bincount(answered.pair).max() < 2:
         raise Missing("Agreement requires two raters who gave verdicts on the same pair.")
     one = Agreeing(merged, settings)
-    narrow = ("n", "tied", "agree", "same", "difference", "kappa", "ac1")
-    wide = (*narrow[:3], "ceiling", *narrow[3:])
+    whole = one.against_people([one.whole])
+    short = ("n", "tied", "agree", "same", "difference", "kappa", "ac1")
+    long = (*short[:3], "ceiling", *short[3:])
+    parts: dict[str, tuple[str, list[Voices], tuple[str, ...], str]] = {
+        "slices": ("Agreement by slice", one.slices(), long, "slice"),
+        "dimensions": ("Agreement by dimension", one.dimensions(), long, "dimension"),
+        "margins": ("Agreement by margin of the majority of two or more others", one.margins(), short, "majority"),
+        "people": ("Agreement of each person", one.persons(), (*short[:3], *short[5:], "ties"), ""),
+    }
     tables = (
-        _against(one, "majority", f"Agreement with {one.others}", [one.whole], tuple(_COLUMNS)),
-        _against(one, "slices", "Agreement by slice", one.slices(), wide, "slice"),
-        _against(one, "dimensions", "Agreement by dimension", one.dimensions(), wide, "dimension"),
-        _against(one, "margins", "Agreement by margin of the majority", one.margins(), narrow, "majority"),
-        _against(one, "people", "Agreement of each person", one.persons(), (*narrow[:3], *narrow[5:], "ties")),
+        _against(one, "majority", f"Agreement with {one.others}", whole, tuple(_COLUMNS), ""),
+        *(_against(one, id, part[0], one.against_people(part[1]), *part[2:]) for id, part in parts.items()),
         _two_raters(one),
         _alpha(one),
         _people(one),
     )
     return Analysis(
-        shows=_shows(one, tables[0], tables[-1]),
+        shows=_shows(one, [cells for _, cells in whole], tables[-1]),
         cannot="Agreement with these raters does not show whether a judge prefers what the person in the conversation "
         "preferred; `judge-audit` does. The ceiling assumes that people judge independently: a shared bias raises "
         "their agreement and thus the ceiling.",
         tables=tuple(made for made in tables if made.rows),
-        warnings=tuple(_warnings(one, len(arena.pairs))),
+        warnings=tuple(_warnings(one, table, len(arena.pairs))),
         notes=(
             f"{100 * settings.level:g} % percentile bootstrap intervals for these raters, {settings.resamples:,} "
             f"resamples of {table.unit_names[1]}. n: pairs.",
@@ -77,15 +83,16 @@ def agreement(arena: Arena, table: VerdictTable, settings: ArenaSettings) -> Ana
     )
 
 
-def _against(one: Agreeing, id: str, title: str, parts: Sequence[Part], ids: tuple[str, ...], noun: str = "") -> Table:
-    """People and judges against the majorities of the other people, in each part of the verdicts."""
-    found = [(part.name, cells) for part in parts for cells in one.against_people(part)]
-    shown = [id for id in ids if any(cells[id].value is not None for _, cells in found)]
+def _against(
+    one: Agreeing, id: str, title: str, found: Sequence[tuple[str, Row]], ids: Sequence[str], noun: str
+) -> Table:
+    """People and judges against the majorities of the other people. The ceiling of a part is that of its first row."""
     most = {name: number_of(cells["ceiling"]) for name, cells in reversed(found)}
     ceilings = {name: value for name, value in most.items() if value is not None}
+    shown = [id for id in ids if any(cells[id].value is not None for _, cells in found)]
     lines: dict[str, float | Mapping[str, float]] = {"chance": CHANCE}
     if ceilings and "ceiling" in shown:
-        lines["ceiling"] = ceilings if noun else next(iter(ceilings.values()))
+        lines["ceiling"] = ceilings if noun else ceilings["all"]
     return table(
         id,
         title,
@@ -105,21 +112,21 @@ def _against(one: Agreeing, id: str, title: str, parts: Sequence[Part], ids: tup
 
 def _two_raters(one: Agreeing) -> Table:
     """Two at a time: people, a person and a judge, two judges."""
-    voices, rows = one.whole.voices, list[list[Any]]()
+    voices, rows = one.whole, list[list[Any]]()
 
     def compare(first: str, second: str, pairs: Labels, a: Floats, b: Floats) -> None:
         cells = one.agreed(pairs, a, b, (("rater", second),))
         rows.append([first, one.label(second), cells["agree"].n, *cells.values()])
 
-    persons, of = voices.others.winner, voices.others.raters > 0
-    if PEOPLE in voices.names:
-        left, right = voices.couples(one.whole.rows)
+    if PEOPLE in voices.names:  # both ways round, so that κ does not depend on who stands first in the files
+        couples = voices.couples()
+        left, right = np.hstack([couples, couples[::-1]])
         compare(PEOPLE, PEOPLE, voices.pair[left], voices.chosen[left], voices.chosen[right])
-        persons = voices.chosen
+    voices = voices.at(voices.others.raters > 0)
     for name in [name for name in voices.names if name != PEOPLE]:
-        compare(PEOPLE, name, voices.pair[of], persons[of], voices.choices(name)[of])
+        compare(PEOPLE, name, voices.pair, voices.chosen, voices.choices(name))
     for name, other in combinations([name for name in voices.judges if name != JUDGES], 2):
-        compare(name, other, np.arange(len(one.history)), voices.judges[name], voices.judges[other])
+        compare(name, other, np.arange(len(one.unit)), voices.judges[name], voices.judges[other])
     return table(
         "two",
         "Agreement between two raters",
@@ -135,21 +142,20 @@ def _two_raters(one: Agreeing) -> Table:
 def _alpha(one: Agreeing) -> Table:
     """Krippendorff's α of everybody together: of winners, and of graded preferences."""
     answered, rows = one.merged.answered(), list[list[Any]]()
-    preferences = np.full((len(one.history), len(answered.raters)), np.nan)
+    preferences = np.full((len(one.unit), len(answered.raters)), np.nan)
     preferences[answered.pair, answered.rater] = answered.preference
-    scales: list[tuple[str, Scale, Floats]] = [
-        ("better reply", "nominal", np.sign(preferences)),
-        ("preference, −2 to 2", "interval", preferences),
-    ]
-    there, judges = ~np.isnan(preferences).all(axis=0), answered.judges
-    groups = {PEOPLE: there & ~judges, JUDGES: there & judges, "people and judges": there}
-    for who, members in groups.items():
-        where = (("rater", who),) if who in (PEOPLE, JUDGES) else ()
+    people, judges = (np.intersect1d(answered.rater, np.flatnonzero(answered.judges == side)) for side in (False, True))
+    both = np.union1d(people, judges) if len(people) and len(judges) else people[:0]
+    for who, members in {PEOPLE: people, JUDGES: judges, "people and judges": both}.items():
         of = np.flatnonzero((~np.isnan(preferences[:, members])).sum(axis=1) > 1)
-        if len(of) and (where or 0 < judges[members].mean() < 1):
-            for name, scale, values in scales:
-                alpha = one.cell(partial(krippendorff_alpha, level=scale), of, values[np.ix_(of, members)], where=where)
-                rows.append([who, name, members.sum(), alpha.n, alpha])
+        values, where = preferences[np.ix_(of, members)], (("rater", who),) if members is not both else ()
+        scales: list[tuple[str, Scale, Floats]] = [
+            ("better reply", "nominal", np.sign(values)),
+            ("preference, −2 to 2", "interval", values),
+        ]
+        for name, scale, rated in scales if len(of) else ():
+            alpha = one.cell(partial(krippendorff_alpha, level=scale), of, rated, where=where)
+            rows.append([who, name, len(members), alpha.n, alpha])
     return table(
         "alpha",
         "Agreement among all raters",
@@ -172,7 +178,6 @@ def _people(one: Agreeing) -> Table:
         words("part", label="subset"),
         counts("n", (), "pairs", "Pairs with verdicts of two people or more."),
         column("raters", (), "people per pair", meaning="The median.", digits=0),
-        counts("number", (), "ambiguous pairs"),
         column("tied", (), "", "share", "Pairs whose most frequent answer is “same”, or that have none."),
         column("ambiguous", (), "", "share", f"The most frequent answer has under {one.settings.ambiguous:.3g}."),
         column("unanimous", (), "", "share", "Pairs on which all people give the same answer."),
@@ -182,65 +187,61 @@ def _people(one: Agreeing) -> Table:
         column("ceiling", (), "ceiling, majority", "share", "A judge without noise against the others' majority."),
         column("expected", (), "person, expected", "share", "A person against that majority, by the same model."),
         column("observed", (), "person, observed", "share", "Agreement of people, own ties left out."),
-        rows=[_people_row(one, part) for part in parts if PEOPLE in part.voices.names],
+        rows=[_people_row(one, part) for part in parts if PEOPLE in part.names],
         caption="The ceiling is that of a judge without noise, who always prefers the reply that most people would "
         "prefer. It assumes normally distributed log-odds of pairs and independent raters; where the last two columns "
         "differ, these assumptions fail and the ceiling is unreliable.",
     )
 
 
-def _people_row(one: Agreeing, part: Part) -> list[Any]:
-    pairs, most = part.voices.majority(part.rows)
-    ambiguous = most.share < one.settings.ambiguous
-    tied, unclear, unanimous = (
-        one.share(pairs, rows.astype(np.float64), (("rater", PEOPLE), *part.where, ("pairs", name)))
-        for name, rows in {"tied": most.winner == 0, "ambiguous": ambiguous, "unanimous": most.share >= 1}.items()
-    )
-    two, votes = one.two_people(part), part.voices.votes(part.rows)
-    spread, where = spread_of(two.value), (("rater", PEOPLE), *part.where)
+def _people_row(one: Agreeing, part: Voices) -> list[Any]:
+    answers = answers_of(part.pair, part.chosen, len(one.unit))
+    pairs = np.flatnonzero(answers.sum(axis=1) > 1)
+    most, where = Majority.of(answers[pairs]), (("rater", PEOPLE), *part.where)
+    kinds = {"tied": most.winner == 0, "ambiguous": most.share < one.settings.ambiguous, "unanimous": most.share >= 1}
+    two, votes = one.two_people(part), part.votes()
     models: list[dict[str, Any]] = [{"votes": {1: 1}}, {"votes": votes}, {"votes": votes, "person": True}]
     return [
-        *(part.name, len(pairs), np.median(most.raters) if len(pairs) else None, int(ambiguous.sum())),
-        *(tied, unclear, unanimous, bounds(two, float, where), spread if np.isfinite(spread) else None),
+        *(part.name, len(pairs), np.median(most.raters) if len(pairs) else None),
+        *(one.cell(share_of, pairs, 1.0 * of, where=(*where, ("pairs", name))) for name, of in kinds.items()),
+        *(bounds(two, float, where), bounds(two, spread_of, where)),
         *(bounds(two, partial(ceiling, **model), where) for model in models),
         one.compared(part, PEOPLE)["decided"],
     ]
 
 
-def _shows(one: Agreeing, against: Table, clear: Table) -> str:
+def _shows(one: Agreeing, found: Sequence[Row], clear: Table) -> str:
     """What people reach, what judges reach of it, and how many pairs are ambiguous."""
-    found = [dict(zip([column.id for column in against.columns], row, strict=True)) for row in against.rows]
-    rows = {str(row["rater"].value): row for row in found if "agree" in row and row["agree"].value is not None}
-    told = []
-    if people := rows.pop(PEOPLE, None):
-        told += [
-            f"A person agrees with the majority of the others on {with_interval(people['agree'])} of the pairs "
-            f"(n = {people['n'].value}).",
-            f"A judge without noise would agree on {with_interval(people['ceiling'])} (the ceiling).",
-        ]
-    if named := [f"{name} {with_interval(row['agree'])}" for name, row in rows.items()]:
-        told.append(f"Agreement of judges with {one.others}: {listed(named, most=4)}.")
-    rows.pop(one.label(JUDGES), None)
-    ends = [row["difference"].high for row in rows.values() if people]
-    if ends:
-        less = sum(high is not None and high < 0 for high in ends)
-        told.append(f"Judges significantly below people: {less} of {len(ends)}.")
-    told += [f"{row[3].value} of {row[1].value} pairs are ambiguous." for row in clear.rows[:1]]
-    return sentences(*told)
+    rows = {str(cells["rater"].value): cells for cells in found if cells["agree"].value is not None}
+    told = {name: f"{with_interval(cells['agree'])} (n = {cells['n'].value:,})" for name, cells in rows.items()}
+    said, people = list[str](), told.pop(PEOPLE, "")
+    if people:
+        said.append(f"Agreement of a person with {one.others}: {people}.")
+        if rows[PEOPLE]["ceiling"].value is not None:
+            said.append(f"A judge without noise would reach {with_interval(rows[PEOPLE]['ceiling'])} (the ceiling).")
+    if told:
+        judges = listed((f"{name} {agree}" for name, agree in told.items()), most=4)
+        said.append(f"Agreement of judges with {one.others}: {judges}.")
+    told.pop(one.label(JUDGES), None)
+    if differences := [rows[name]["difference"] for name in told if people and not rows[name]["difference"].small]:
+        less = sum(excludes(cell) and (number_of(cell) or 0) < 0 for cell in differences)
+        said.append(f"Judges significantly below people: {less} of {len(differences)}.")
+    said += [f"Ambiguous pairs: {with_interval(row[4])} (n = {row[1].value:,})." for row in clear.rows[:1]]
+    return sentences(*said)
 
 
-def _warnings(one: Agreeing, pairs: int) -> Iterator[str]:
-    voices = one.whole.voices
+def _warnings(one: Agreeing, table: VerdictTable, pairs: int) -> Iterator[str]:
+    voices = one.whole
     if not len(voices.pair):
         yield "There are no verdicts by people, so judges are compared only with each other."
-    elif PEOPLE not in voices.names:
+    elif voices.alone:
         yield (
             "No pair was rated by two people: judges are compared with the one person who rated it, and neither the "
             "agreement of people nor the ceiling can be computed."
         )
     elif single := int((voices.others.raters == 0).sum()):
         yield f"Pairs rated by only one person, left out: {single:,} of {len(np.unique(voices.pair)):,}."
-    if unanswered := int(np.isnan(one.merged.preference).sum()):
-        yield f"Unanswered verdicts, left out: {unanswered:,} of {len(one.merged):,}."
-    if rated := pairs - len(np.unique(one.merged.answered().pair)):
-        yield f"Pairs without a verdict: {rated:,} of {pairs:,}."
+    if unanswered := int(np.isnan(table.preference).sum()):
+        yield f"Unanswered verdicts, left out: {unanswered:,} of {len(table):,}."
+    if unrated := pairs - len(np.unique(table.answered().pair)):
+        yield f"Pairs without a verdict: {unrated:,} of {pairs:,}."

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,7 +31,7 @@ from attunebench.arena.sampling import ArenaSettings, rater_groups
 from attunebench.arena.scores import read_arena_scores
 from attunebench.arena.table import VerdictTable
 from attunebench.errors import DataError
-from attunebench.statistics.bootstrap import Floats, percentile_interval
+from attunebench.statistics.bootstrap import percentile_interval
 from attunebench.statistics.correlation import FEWEST_MODELS, rank_correlations
 from attunebench.statistics.rank_tests import spearman_p
 
@@ -61,86 +61,86 @@ def beside(arena: Arena, verdicts: VerdictTable, settings: ArenaSettings) -> Ana
     Replies of people have neither. Missing where fewer than three authors have one of them.
     """
     verdicts, settings = verdicts.with_people_as_one(), with_anchor(verdicts, settings)
-    known_of = {one: _values(arena, verdicts.authors, one.field) for one in _PROPERTIES}
-    groups = rater_groups(verdicts, settings)
-    if not groups or all((~np.isnan(values)).sum() < _FEWEST for values, _ in known_of.values()):
-        raise Missing("Replies of fewer than three authors have `seconds_to_first_token` or `parameters`.")
-    rated = rate(groups[0].table, settings)
-    cells = rated.cells(drills_of(rated.authors, ("rater", groups[0].key)))
-    linked = np.array([name in rated.groups[0] for name in rated.authors])
-    found = {one: (np.where(linked, values, np.nan), n) for one, (values, n) in known_of.items()}
-    found = {one: of for one, of in found.items() if (~np.isnan(of[0])).sum() >= _FEWEST}
+    groups, found = rater_groups(verdicts, settings), list[tuple[Property, Cell, Table]]()
+    known_of = {one: _known(arena, one.field) for one in _PROPERTIES}
+    if groups and max(map(len, known_of.values())) >= _FEWEST:
+        rated = rate(groups[0].table, settings)
+        cells = dict(zip(rated.authors, rated.cells(drills_of(rated.authors, ("rater", groups[0].key))), strict=True))
+        for one, values in known_of.items():
+            medians = {
+                name: float(np.median(of)) for name, of in sorted(values.items()) if name in (*rated.groups, ())[0]
+            }
+            if len(medians) >= _FEWEST:
+                rows = [(name, len(values[name]), of, cells[name]) for name, of in medians.items()]
+                found.append((one, _correlation(rated, medians, one.id), _authors(one, rows)))
     if not found:
-        raise Missing("Fewer than three authors with a known latency or size were compared with each other.")
-    correlated = [(one, _correlation(rated, of[0], one.id)) for one, of in found.items()]
-    tables = [_authors(one, rated.authors, cells, *of) for one, of in found.items()]
+        raise Missing(
+            "Fewer than three authors whose replies have `seconds_to_first_token` or `parameters` were compared with "
+            "each other."
+        )
     return Analysis(
         shows=" ".join(
-            f"Rating by {groups[0].name} and {one.id}: ρ = {with_interval(cell, 2)} over {cell.n} authors."
-            for one, cell in correlated
+            f"Rating by {groups[0].name} and {one.id}: ρ = {with_interval(rho, 2)} over {rho.n} authors."
+            for one, rho, _ in found
+            if rho.value is not None
         ),
         cannot="A correlation over few authors is imprecise. Models differ in more than latency and size, so it does "
         "not show the effect of either on replies.",
-        tables=(_correlations(correlated), *tables),
+        tables=(_correlations({one: rho for one, rho, _ in found}), *(of for *_, of in found)),
     )
 
 
-def _values(arena: Arena, authors: Sequence[str], field: str) -> tuple[Floats, list[int]]:
-    """The median over each author's replies, NaN where none has it, and how many have."""
+def _known(arena: Arena, field: str) -> dict[str, list[float]]:
+    """Author → what its replies tell; without authors of whom nothing is known."""
     values: dict[str, list[float]] = {}
     for reply in arena.replies.values():
         if reply.kind != "human" and (value := getattr(reply, field)):
             values.setdefault(reply.author, []).append(value)
-    return np.array([np.median(values.get(name, np.nan)) for name in authors]), [
-        len(values.get(name, ())) for name in authors
-    ]
+    return values
 
 
-def _correlation(rated: Rated, values: Floats, name: str) -> Cell:
+def _correlation(rated: Rated, medians: Mapping[str, float], name: str) -> Cell:
     """Spearman's ρ with an interval over conversations and authors; none under four authors."""
-    there = np.flatnonzero(~np.isnan(values + rated.value))
-    ratings, samples, values = rated.value[there], rated.samples[:, there], values[there]
-    rng = rated.settings.rng(f"beside {name}")
-    drawn = rng.integers(0, len(there), size=samples.shape)
-    pairs = np.stack([np.take_along_axis(samples, drawn, axis=1), values[drawn]], axis=1)
+    at, values = [rated.authors.index(author) for author in medians], np.array(list(medians.values()))
+    rng, ratings = rated.settings.rng(f"beside {name}"), rated.value[at]
+    drawn = rng.integers(0, len(at), size=(len(rated.samples), len(at)))
+    pairs = np.stack([np.take_along_axis(rated.samples[:, at], drawn, axis=1), values[drawn]], axis=1)
     rho = rank_correlations(np.stack([ratings, values])[None])[0, 0, 1]
     bounds = percentile_interval(rank_correlations(pairs)[:, 0, 1, None], rated.settings.level, keep_constant=True)
-    low, high = (bound[0] if len(there) >= FEWEST_MODELS else np.nan for bound in bounds)
-    small = bool((rated.units[there] < rated.settings.small).any())
-    return cell_of(rho, low, high, n=len(there), p=known(spearman_p(ratings, values, rng=rng)), small=small)
+    low, high = (bound[0] if len(at) >= FEWEST_MODELS else np.nan for bound in bounds)
+    small = bool((rated.units[at] < rated.settings.small).any())
+    return cell_of(rho, low, high, n=len(at), p=known(spearman_p(ratings, values, rng=rng)), small=small)
 
 
-def _correlations(correlated: Sequence[tuple[Property, Cell]]) -> Table:
+def _correlations(correlated: Mapping[Property, Cell]) -> Table:
     return table(
         "correlations",
         "Do faster or larger models have higher ratings?",
-        words("with", [one.label for one, _ in correlated]),
-        counts("authors", [cell.n for _, cell in correlated]),
-        column(
-            "rho", [cell for _, cell in correlated], "Spearman's ρ", meaning="Between this and the rating.", digits=2
-        ),
-        caption=f"Intervals resample authors too; fewer than {FEWEST_MODELS} authors have none. p by "
-        "permuting authors. On a log scale the ranks are the same.",
+        words("with"),
+        counts("authors"),
+        column("rho", (), "Spearman's ρ", meaning="Between this and the rating.", digits=2),
+        rows=[(one.label, rho.n, rho) for one, rho in correlated.items()],
+        caption=f"Intervals resample authors too; fewer than {FEWEST_MODELS} authors have none. p by permuting "
+        "authors. On a log scale the ranks are the same.",
     )
 
 
-def _authors(
-    one: Property, authors: Sequence[str], cells: Sequence[Cell], values: Floats, replies: Sequence[int]
-) -> Table:
-    """The authors of whom it is known, the lowest value first."""
-    at = [int(place) for place in np.argsort(values, kind="stable") if values[place] > 0]
-    log = f"log10 {one.unit}"
+def _authors(one: Property, rows: Iterable[tuple[str, int, float, Cell]]) -> Table:
+    """The authors of whom it is known: name, number of replies, value, rating. The lowest value comes first."""
+    title, log = f"Rating against {one.id}", f"log10 {one.unit}"
     return table(
         one.id,
-        f"Rating against {one.id}",
-        words("author", [authors[place] for place in at]),
-        counts("replies", [replies[place] for place in at], "", "Replies for which it is known."),
-        column("value", values[at], one.label, meaning="The median over the author's replies.", digits=2),
-        column("log", np.log10(values[at] * one.scale), log, digits=2),
-        column("rating", [cells[place] for place in at], meaning="As in the ratings.", better=True, digits=0),
-        chart=Chart(
-            "scatter", "author", ("log", "rating"), f"Rating against {one.id}", log, lead=one is _PROPERTIES[0]
-        ),
+        title,
+        words("author"),
+        counts("replies", (), "", "Replies for which it is known."),
+        column("value", (), one.label, meaning="The median over the author's replies.", digits=2),
+        column("log", (), log, digits=2),
+        column("rating", meaning="As in the ratings.", better=True, digits=0),
+        rows=[
+            (name, n, value, np.log10(value * one.scale), rating)
+            for name, n, value, rating in sorted(rows, key=lambda row: row[2])
+        ],
+        chart=Chart("scatter", "author", ("log", "rating"), title, log, lead=one is _PROPERTIES[0]),
     )
 
 

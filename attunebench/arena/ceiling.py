@@ -21,17 +21,14 @@ _WIDEST = 1e4
 @cache
 def _normal() -> tuple[Floats, Floats]:
     """Absolute values of a standard normal variable and their weights, close together near 0, where odds change."""
-    steps = np.linspace(np.log(1e-7), np.log(9.0), 501)
-    values = np.exp(steps)
+    values = np.exp(np.linspace(np.log(1e-7), np.log(9.0), 501))
     weights = np.exp(-(values**2) / 2) * values
     return values, weights / weights.sum()
 
 
 def agreement_of_two(spread: float) -> float:
     """How often two people choose the same reply of a pair."""
-    values, weights = _normal()
-    right = _chosen(spread * values)
-    return float(weights @ (right**2 + (1 - right) ** 2))
+    return agreement_with_majority(spread, {1: 1}, person=True)
 
 
 def agreement_with_majority(
@@ -42,14 +39,14 @@ def agreement_with_majority(
     `votes`: how many of the compared pairs have a majority of so many people; one is a single person. `noise`: the
     standard deviation of what the judge adds to the log-odds that it sees. `person`: one more person in its place.
     """
-    from scipy.special import ndtr
+    from scipy.special import bdtrc, expit, ndtr
 
     values, weights = _normal()
     odds = spread * values
-    right = _chosen(odds) if person else ndtr(odds / noise) if noise else np.ones_like(odds)
-    agree = decided = 0.0
+    chosen, agree, decided = expit(odds), 0.0, 0.0
+    right = chosen if person else ndtr(odds / noise) if noise else np.ones_like(odds)
     for people, pairs in votes.items():
-        better, worse = _majorities(people, _chosen(odds))
+        better, worse = (bdtrc(people // 2, people, chance) for chance in (chosen, 1 - chosen))
         agree += pairs * float(weights @ (right * better + (1 - right) * worse))
         decided += pairs * float(weights @ (better + worse))
     return agree / decided if decided else float("nan")
@@ -72,16 +69,3 @@ def ceiling(agreement: float, votes: Mapping[int, float], *, person: bool = Fals
     """What a judge without noise (or one more `person`) reaches against majorities of so many people, of whom any two
     agree so often."""
     return agreement_with_majority(spread_of(agreement), votes, person=person)
-
-
-def _chosen(log_odds: Floats) -> Floats:
-    """The chance of the better reply."""
-    return np.asarray(1 / (1 + np.exp(-log_odds)))
-
-
-def _majorities(people: int, chosen: Floats) -> tuple[Floats, Floats]:
-    """The chances of a majority for the better and for the other reply."""
-    from scipy.special import bdtrc
-
-    half = people // 2
-    return np.asarray(bdtrc(half, people, chosen)), np.asarray(bdtrc(half, people, 1 - chosen))

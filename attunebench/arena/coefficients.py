@@ -5,34 +5,34 @@ Ties of a majority are left out and counted. A rater's own tie counts half, so t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
 from attunebench.analyses.table import NOT_ESTIMABLE, Cell, Drill, cell_of
 from attunebench.arena.ceiling import ceiling
-from attunebench.arena.objects import DIMENSIONS
+from attunebench.arena.objects import ADVERSARIAL, DIMENSIONS, REGULAR
 from attunebench.arena.sampling import ArenaSettings
 from attunebench.arena.table import JUDGES, PEOPLE, VerdictTable
-from attunebench.arena.voices import Mask, Voices, credit, decided
-from attunebench.statistics.agreement import Agreement, cohen_kappa, gwet_ac1, mean_difference, percent_agreement
-from attunebench.statistics.bootstrap import Floats, Labels
+from attunebench.arena.voices import Voices, Where, credit, decided
+from attunebench.statistics.agreement import Agreement, cohen_kappa, gwet_ac1, mean_difference
+from attunebench.statistics.bootstrap import Floats, Labels, Resampling
+from attunebench.statistics.intervals import wilson_interval
 
+Row = dict[str, Cell]
+"""Cells by the id of their column."""
 _MARGINS = ("ambiguous", "clear", "unanimous")
 
-Where = tuple[tuple[str, str], ...]
 
-
-class Part(NamedTuple):
-    """Some of the verdicts under a name: `rows` says which of people's count; `where` leads to them."""
-
-    name: str
-    voices: Voices
-    rows: Mask
-    where: Where = ()
+def share_of(values: Floats, resampling: Resampling) -> Agreement:
+    """The mean of shares; where it is 0 or 1 with Wilson's interval, each unit counting once."""
+    found = mean_difference(values, np.zeros_like(values), resampling)
+    if found.clusters < 2 or found.value not in (0, 1):
+        return found
+    low, high = wilson_interval(found.value * found.clusters, found.clusters, resampling.level)
+    return replace(found, low=float(low), high=float(high))
 
 
 class Agreeing:
@@ -40,53 +40,52 @@ class Agreeing:
 
     def __init__(self, merged: VerdictTable, settings: ArenaSettings) -> None:
         self.merged, self.settings = merged, settings
-        self.history = np.zeros(len(merged.pairs), dtype=np.intp)
-        self.history[merged.pair] = merged.history
-        self.unit = merged.units[self.history]
         self.sampling = settings.resampling(merged)
-        self.whole = self.part("all", merged)
+        self.unit = np.zeros(len(merged.pairs), dtype=np.intp)
+        self.unit[merged.pair] = merged.unit
+        people = merged.of_people().answered()
+        self.whole = Voices.of(merged, settings, alone=np.bincount(people.pair).max(initial=0) < 2)
 
     @property
     def others(self) -> str:
         """What everybody is compared with."""
-        several = PEOPLE in self.whole.voices.names
-        return "the majority of the other people" if several else "the person who rated the pair"
+        return "the person who rated the pair" if self.whole.alone else "the majority of the other people"
 
     def label(self, rater: str) -> str:
         """What a rater is called in tables."""
         return f"all judges ({self.settings.ensemble})" if rater == JUDGES else rater
 
-    def part(self, name: str, merged: VerdictTable, where: Where = ()) -> Part:
-        voices = Voices.of(merged, self.settings)
-        return Part(name, voices, np.ones(len(voices.pair), dtype=bool), where)
-
-    def slices(self) -> list[Part]:
-        """A part for each slice that has verdicts of people, where these are of several."""
-        voices, slices = self.whole.voices, np.array(self.merged.slices)[self.history]
-        found = list(dict.fromkeys(slices[voices.pair].tolist()))
-        parts = [Part(name, voices, slices[voices.pair] == name, (("slice", name),)) for name in found]
+    def slices(self) -> list[Voices]:
+        """Verdicts by slice, where people gave verdicts in several."""
+        names = dict.fromkeys((REGULAR, ADVERSARIAL, *self.merged.slices))
+        parts = self._parts("slice", {name: self.merged.of_slice(name) for name in names})
         return parts if len(parts) > 1 else []
 
-    def dimensions(self) -> list[Part]:
-        """A part for each dimension in which people gave verdicts."""
-        tables = [(name, self.merged.in_dimension(place)) for place, name in enumerate(DIMENSIONS)]
-        parts = [self.part(name.replace("_", " "), of, (("dimension", name),)) for name, of in tables]
-        return [part for part in parts if part.rows.any()]
+    def dimensions(self) -> list[Voices]:
+        return self._parts("dimension", {name: self.merged.in_dimension(at) for at, name in enumerate(DIMENSIONS)})
 
-    def persons(self) -> list[Part]:
-        """A part for each person who can be compared with others."""
-        voices, names = self.whole.voices, self.merged.raters
-        people = np.unique(voices.rater) if PEOPLE in voices.names else ()
-        return [Part(names[at], voices, voices.rater == at, (("rater", names[at]),)) for at in people]
+    def _parts(self, key: str, tables: Mapping[str, VerdictTable]) -> list[Voices]:
+        parts = [
+            Voices.of(of, self.settings, name.replace("_", " "), ((key, name),), alone=self.whole.alone)
+            for name, of in tables.items()
+        ]
+        return [part for part in parts if part.others.raters.any()]
 
-    def margins(self) -> list[Part]:
+    def persons(self) -> list[Voices]:
+        """The verdicts of each person who can be compared with others."""
+        whole, names = self.whole, self.merged.raters
+        people = () if whole.alone else np.unique(whole.rater)
+        return [whole.at(whole.rater == at, names[at], (("rater", names[at]),)) for at in people]
+
+    def margins(self) -> list[Voices]:
         """Pairs by how clear the majority of the others is: a person's own verdict must not decide where it counts."""
-        voices, share = self.whole.voices, self.whole.voices.others.share
-        if PEOPLE not in voices.names:
-            return []
-        place = np.where(share >= 1, 2, np.where(share < self.settings.ambiguous, 0, 1))
-        parts = [Part(name, voices, place == at, (("pairs", name),)) for at, name in enumerate(_MARGINS)]
-        return [part for part in parts if part.rows.any()]
+        others = self.whole.others
+        place = np.where(others.share >= 1, 2, np.where(others.share < self.settings.ambiguous, 0, 1))
+        parts = [
+            self.whole.at((others.raters > 1) & (place == at), name, (("pairs", name),))
+            for at, name in enumerate(_MARGINS)
+        ]
+        return [] if self.whole.alone else [part for part in parts if len(part.pair)]
 
     def found(self, coefficient: Callable[..., Agreement], pairs: Labels, *values: Floats) -> Agreement:
         return coefficient(*values, resampling=replace(self.sampling, clusters=self.unit[pairs]))
@@ -94,74 +93,73 @@ class Agreeing:
     def cell(self, coefficient: Callable[..., Agreement], pairs: Labels, *values: Floats, where: Where = ()) -> Cell:
         """A coefficient of values of these pairs, with its interval; n counts the pairs behind it."""
         found = self.found(coefficient, pairs, *values)
-        given = ~np.isnan(values[0] + values[-1])
-        there = np.flatnonzero(np.bincount(pairs[given if given.ndim == 1 else given.any(axis=1)]))
-        few = len(np.unique(self.unit[there])) < self.settings.small
         alike = found.clusters > 1 and np.isnan(found.low) and not np.isnan(found.value)
         return cell_of(
             *(found.value, found.low, found.high),
-            n=len(there),
-            small=bool(few) and len(there) > 0,
+            n=int(np.count_nonzero(np.bincount(pairs[np.nonzero(~np.isnan(values[0] + values[-1]))[0]]))),
+            small=0 < found.clusters < self.settings.small,
             mark=NOT_ESTIMABLE if alike else "",
-            drill=_behind(where) if where and not np.isnan(found.value) else None,
+            drill=behind(where) if where and not np.isnan(found.value) else None,
         )
 
-    def share(self, pairs: Labels, values: Floats, where: Where = ()) -> Cell:
-        return self.cell(mean_difference, pairs, values, np.zeros_like(values), where=where)
-
-    def agreed(self, pairs: Labels, one: Floats, other: Floats, where: Where = ()) -> dict[str, Cell]:
-        """Every coefficient of two raters' choices, by the id of its column."""
+    def agreed(self, pairs: Labels, one: Floats, other: Floats, where: Where = ()) -> Row:
+        """Every coefficient of two raters' choices."""
         kappa, ac1 = (partial(coefficient, labels=3) for coefficient in (cohen_kappa, gwet_ac1))
         return {
-            "agree": self.share(pairs, credit(one, other), where),
-            "decided": self.cell(percent_agreement, pairs, decided(one), decided(other), where=where),
+            "agree": self.cell(share_of, pairs, credit(one, other), where=where),
+            "decided": self.cell(share_of, pairs, credit(decided(one), decided(other)), where=where),
             "kappa": self.cell(kappa, pairs, one + 1, other + 1, where=where),
             "ac1": self.cell(ac1, pairs, one + 1, other + 1, where=where),
         }
 
-    def two_people(self, part: Part) -> Agreement:
+    def two_people(self, voices: Voices) -> Agreement:
         """How often two people who both name a better reply name the same one."""
-        voices = part.voices
-        one, other = voices.couples(part.rows)
-        sides = (decided(voices.chosen[places]) for places in (one, other))
-        return self.found(percent_agreement, voices.pair[one], *sides)
+        one, other = voices.couples()
+        chosen = decided(voices.chosen)
+        return self.found(share_of, voices.pair[one], credit(chosen[one], chosen[other]))
 
-    def compared(self, part: Part, name: str, two: Agreement | None = None) -> dict[str, Cell]:
-        """People or a judge against the majorities of this part: cells by the id of their column."""
-        voices, choices = part.voices, part.voices.choices(name)
-        rows = part.rows & ~np.isnan(choices + voices.others.winner)
-        pairs, chosen, people = voices.pair[rows], choices[rows], voices.chosen[rows]
-        others = decided(voices.others.winner[rows])
-        counted, where = ~np.isnan(others), (("rater", name), *part.where)
-        if two is not None and np.isnan(choices[part.rows]).any():
-            two = self.two_people(part._replace(rows=rows))
+    def compared(self, voices: Voices, name: str, two: Agreement | None = None) -> Row:
+        """People or a judge against the majorities of this part."""
+        seen = voices.at(~np.isnan(voices.choices(name) + voices.others.winner))
+        if two is not None and np.isnan(voices.choices(name)).any():
+            two = self.two_people(seen)
+        pairs, chosen, others = seen.pair, seen.choices(name), decided(seen.others.winner)
+        counted, where = ~np.isnan(others), (("rater", name), *seen.where)
+        own, of_people = credit(chosen, others), credit(seen.chosen, others)
         cells = {
             "rater": Cell(self.label(dict(where)["rater"])),
-            "n": Cell(int(np.count_nonzero(np.bincount(pairs[counted]))), drill=_behind(where)),
-            "comparisons": Cell(int(counted.sum()), drill=_behind(where)),
-            "tied": Cell(int((~counted).sum()), drill=_behind((*where, ("pairs", "tied")))),
+            "n": Cell(len(np.unique(pairs[counted])), drill=behind(where)),
+            "comparisons": Cell(int(counted.sum()), drill=behind(where)),
+            "tied": Cell(int((~counted).sum()), drill=behind(where)),
             **self.agreed(pairs, chosen, others, where),
-            **dict.fromkeys(("same", "difference"), Cell(None)),
-            "ties": Cell((chosen[counted] == 0).mean().item() if counted.any() else None, drill=_behind(where)),
-            "ceiling": Cell(None) if two is None else bounds(two, partial(ceiling, votes=voices.votes(rows)), where),
+            **dict.fromkeys(("same", "difference", "ceiling"), Cell(None)),
+            "ties": self.cell(share_of, pairs, np.where(counted, chosen == 0, np.nan), where=where),
         }
-        if name != PEOPLE and PEOPLE in voices.names:
-            own, of_people = credit(chosen, others), credit(people, others)
-            cells["same"] = self.share(pairs, of_people, (("rater", PEOPLE), *part.where))
+        if two is not None:
+            cells["ceiling"] = bounds(two, partial(ceiling, votes=seen.votes()), where)
+        if name != PEOPLE and not seen.alone:
+            cells["same"] = self.cell(share_of, pairs, of_people, where=(("rater", PEOPLE), *seen.where))
             cells["difference"] = self.cell(mean_difference, pairs, own, of_people, where=where)
         return cells
 
-    def against_people(self, part: Part) -> list[dict[str, Cell]]:
-        """`compared` of people and of each judge; of people alone where the part is a person's verdicts."""
-        two, one_person = self.two_people(part), "rater" in dict(part.where)
-        return [self.compared(part, name, two) for name in ([PEOPLE] if one_person else part.voices.names)]
+    def against_people(self, parts: Iterable[Voices]) -> list[tuple[str, Row]]:
+        """`compared` of people and of each judge, with the part's name; of a person's verdicts without judges."""
+        found = list[tuple[str, Row]]()
+        for part in parts:
+            two, single = self.two_people(part), "rater" in dict(part.where)
+            names = part.names[:1] if single else part.names
+            found += [(part.name, self.compared(part, name, None if single else two)) for name in names]
+        return found
 
 
-def _behind(where: Where) -> Drill:
+def behind(where: Where) -> Drill:
+    """The verdicts that these words lead to, later ones in the place of earlier ones."""
     return Drill(where=tuple(dict(where).items()))
 
 
 def bounds(found: Agreement, of: Callable[[float], float], where: Where) -> Cell:
     """What rises with an agreement, at its value and at the ends of its interval."""
-    drill = None if np.isnan(found.value) else _behind(where)
-    return cell_of(of(found.value), of(found.low), of(found.high), drill=drill)
+    value, *ends = (of(one) for one in (found.value, found.low, found.high))
+    low, high = ends if np.isfinite(ends).all() else (np.nan, np.nan)
+    drill = None if np.isnan(found.value) else behind(where)
+    return cell_of(value if np.isfinite(value) else np.nan, low, high, drill=drill)

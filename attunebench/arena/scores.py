@@ -64,9 +64,8 @@ class ArenaScores:
     @property
     def intervals(self) -> str:
         """How intervals were made, for notes."""
-        settings = self.about.settings
-        level, resamples = (coerce.amount(settings.get(name)) for name in ("level", "resamples"))
-        units = str(settings.get("units", "histories"))
+        level, resamples = (coerce.amount(self.about.settings.get(name)) for name in ("level", "resamples"))
+        units = self.about.settings.get("units", "histories")
         over = f"{units} resampled" if resamples is None else f"{resamples:,.0f} resamples of {units}"
         return f"{100 * (0.95 if level is None else level):g} % percentile bootstrap intervals, {over}"
 

@@ -108,6 +108,13 @@ def test_without_latency_and_size_nothing_is_shown():
         analysed(simulated_arena(1, people=0))
 
 
+def test_where_all_verdicts_are_ties_that_are_dropped_nothing_is_shown():
+    arena = contest()
+    tied = replace(arena, verdicts=[one.model_copy(update={"preference": 0}) for one in arena.verdicts[:60]])
+    with pytest.raises(Missing):
+        beside(tied, table_of(tied), replace(QUICK, ties="dropped"))
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "arena-scores.json"
@@ -172,6 +179,16 @@ def test_ratings_by_judges_count_where_people_rated_too_few_of_the_models(tmp_pa
     analysis = attunebench.analyze(scores(), "independence", arena=path, resamples=100).analyses[0]
     assert any("judge0" in note for note in analysis.notes)
     assert matrix(analysis)["Pairwise"].value > 0.9
+
+
+def test_a_name_that_models_of_two_providers_have_is_of_neither(file):
+    names = ("a/m0", "b/m0", "a/m1", "a/m2", "a/m3")
+    twice = planted_scores(
+        {name: Skill(pairwise=0.4 + 0.1 * at) for at, name in enumerate(names)},
+        Plan(conversations=12, turns=3, people=10, seed=4),
+    )
+    analysis = attunebench.analyze(twice, "independence", arena=file, resamples=100).analyses[0]
+    assert 3 == matrix(analysis)["Pairwise"].n
 
 
 def test_an_arena_of_other_models_is_said_to_be_so(file):

@@ -80,9 +80,9 @@ function isFlipped(verdict) {
 
 // The verdicts on a pair that a list is about.
 function verdictsAsked(pair, { rater, dimension, pairs }) {
-  const answers = pairs in IS ? answersTo(pair, dimension) : [1];
-  const most = Math.max(...answers);
-  if (!most || (pairs in IS && !IS[pairs](most, answers))) return [];
+  const answers = pairs in IS ? answersTo(pair, dimension) : [1, 1];
+  const [most, all] = [Math.max(...answers), answers.reduce((sum, one) => sum + one)];
+  if (all < 2 || (pairs in IS && !IS[pairs](most, answers))) return [];
   return about.of[pair].filter((one) => isBy(one, rater) && (pairs !== "flipped" || isFlipped(one))
     && (pairs === "unanswered" ? sideOf(one, dimension) === null : dimension === undefined || sideOf(one, dimension) !== null));
 }
