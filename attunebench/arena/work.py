@@ -77,6 +77,12 @@ class ArenaWork(Work):
         self.there: dict[str, dict[Key, Any]] = {}
         self._files = {name: lines_file(folder, self.part, name) for name in models}
         for name, path in self._files.items():
+            provider = block(block(self.arena.made.get(self.part)).get(name)).get("provider", models[name].provider)
+            if provider != models[name].provider and path.is_file():
+                raise DataError(
+                    f"{path} was made by {name} of the provider {provider}, not {models[name].provider}; use another "
+                    "arena, or move the file away."
+                )
             there = self.there[name] = {}
             for number, line in enumerate(read_lines(path, self.kind) if path.is_file() else ()):
                 key = self.key(line)

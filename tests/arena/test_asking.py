@@ -152,8 +152,9 @@ def test_the_rate_of_quotes_in_the_history_is_reported(judge: Judge, server: Fak
     server.script = lambda asked: (true if "exam 1" in asked.prompt else false)(asked)
     judge("ann")
     arena = read_arena(folder)
-    [quotes] = [one for one in bias(arena, table_of(arena), ArenaSettings(resamples=50)).tables if one.id == "quotes"]
-    assert [("ann", 4 / 12, 12)] == [(name.value, cell.value, cell.n) for name, cell in quotes.rows]
+    order = next(one for one in bias(arena, table_of(arena), ArenaSettings(resamples=50)).tables if one.id == "order")
+    quotes = [one.id for one in order.columns].index("quotes")
+    assert [("ann", 4 / 12, 12)] == [(row[0].value, row[quotes].value, row[quotes].n) for row in order.rows]
 
 
 def test_a_quote_over_two_messages_is_none_and_other_scripts_are_read() -> None:
@@ -285,6 +286,13 @@ def test_built_in_judges_give_the_same_verdicts_every_time(name: str, tmp_path: 
     assert {True} == {one["evidence_found"] for one in said[0]}
     expected = {"longest": {-1}, "shortest": {1}, "edited": {1}, "lexicon": {1}, "random": {-2, -1, 1, 2}}
     assert {one["preference"] for one in said[0]} <= expected[name]
+
+
+def test_two_providers_judges_of_one_name_do_not_share_a_file(judge: Judge, server: FakeServer, folder: Path) -> None:
+    ask_verdicts(folder, verdict_settings(folder, [ModelSettings(provider="baseline", model="longest")]))
+    with pytest.raises(DataError):
+        judge("longest")
+    assert [] == server.bodies
 
 
 def test_a_baseline_that_compares_nothing_is_no_judge(folder: Path) -> None:
