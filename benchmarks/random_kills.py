@@ -1,9 +1,9 @@
 """Kills runs at random moments with SIGKILL, repeats the command, and checks what was lost and what was paid twice.
 
 Usage: python benchmarks/random_kills.py [--kills N] [--seed S] [WAY …]
-Ways: live, batch, rejudge, ray. Each kill comes after a random request of a small run. A way is good when its results
-are those of an undisturbed run, no answered line of a batch was bought twice, no more calls were asked again than were
-under way at the kills, and one more repetition asks nothing.
+Ways: live, batch, rejudge, arena (verdicts of two judges), audit, ray. Each kill comes after a random request of a
+small run. A way is good when its results are those of an undisturbed run, no answered line of a batch was bought twice,
+no more calls were asked again than were under way at the kills, and one more repetition asks nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ from attunebench.selftest.server import Answer, Asked
 
 CONCURRENCY = 4
 JUDGES = ("--judge-model", "judge-a", "--judge-model", "judge-b")
-BY_THE_WAY = ("run_timestamp", "duration_seconds", "rejudged")
+BY_THE_WAY = ("run_timestamp", "duration_seconds", "rejudged", "seconds")
+BEFORE = {"rejudge": ["unjudged"], "arena": ["new", "pairs"], "audit": ["unjudged"]}
+"""What is done, undisturbed, before the command of a way."""
 MOST_KILLS = 4
 """Kills of one run, before it is left alone."""
 
@@ -48,15 +50,25 @@ class Case:
 
     def __init__(self, way: str, folder: Path, data: Path, server: BatchServer) -> None:
         self.way, self.folder, self.data, self.server = way, folder, data, server
-        self.results = folder / "results"
+        self.results, self.arena = folder / "results", folder / "arena"
 
     def command(self, way: str) -> list[str]:
         """The words of the command that is killed and repeated."""
         address = ["--base-url", self.server.url]
+        judges = ["--judge", "local:judge-a", "--judge", "local:judge-b", *address, "--concurrency", str(CONCURRENCY)]
+        arena, results, data = str(self.arena), str(self.results), str(self.data)
+        commands = {
+            "new": ["arena", "new", arena, "-d", data],
+            "pairs": ["arena", "pairs", arena],
+            "arena": ["arena", "judge", arena, *judges],
+            "audit": ["judge-audit", "-r", results, "-d", data, *judges],
+        }
+        if way in commands:
+            return commands[way]
         if way == "rejudge":
-            words = ["rejudge", "-r", str(self.results), "-d", str(self.data), "--judge-provider", "local", *JUDGES]
+            words = ["rejudge", "-r", results, "-d", data, "--judge-provider", "local", *JUDGES]
             return [*words, "--judge-base-url", self.server.url, "--concurrency", str(CONCURRENCY)]
-        words = ["run", "local", "fake-model", str(self.data), *address, "-o", str(self.results), *JUDGES]
+        words = ["run", "local", "fake-model", data, *address, "-o", results, *JUDGES]
         if way == "unjudged":
             return [*words[: -len(JUDGES)], "--concurrency", str(CONCURRENCY)]
         more = {"batch": ["--batch", "--poll-interval", "0.05"], "ray": ["--executor", "ray", "--workers", "2"]}
@@ -92,9 +104,14 @@ class Case:
         return killed
 
     def content(self) -> dict[str, Any]:
+        """What each result file and each line of verdicts holds."""
+        texts = {path.name: path.read_text() for path in self.results.glob("[!_.]*.json")}
+        for path in self.folder.rglob("verdicts/*.jsonl"):
+            lines = path.read_text().splitlines()
+            texts |= {f"{path.name}, line {number}": line for number, line in enumerate(lines, 1)}
         return {
-            path.name: {key: value for key, value in json.loads(path.read_text()).items() if key not in BY_THE_WAY}
-            for path in sorted(self.results.glob("[!_.]*.json"))
+            name: {key: value for key, value in json.loads(text).items() if key not in BY_THE_WAY}
+            for name, text in sorted(texts.items())
         }
 
 
@@ -109,8 +126,8 @@ def one(way: str, rng: random.Random, at: Path, data: Path) -> tuple[int, int]:
     with BatchServer(says=slowly) as server:
         case = Case(way, at, data, server)
         case.folder.mkdir()
-        if way == "rejudge":
-            case.finish("unjudged")
+        for earlier in BEFORE.get(way, ()):
+            case.finish(earlier)
         before = len(server.fake.asked)
         case.finish(way)
         whole, most = case.content(), len(server.fake.asked) - before
@@ -118,8 +135,8 @@ def one(way: str, rng: random.Random, at: Path, data: Path) -> tuple[int, int]:
     with BatchServer(says=slowly) as server:
         case = Case(way, at, data, server)
         case.folder.mkdir()
-        if way == "rejudge":
-            case.finish("unjudged")
+        for earlier in BEFORE.get(way, ()):
+            case.finish(earlier)
         kills = sum(case.kill(rng, most) for _ in range(rng.randint(1, MOST_KILLS)))
         case.finish(way)
         found = case.content()
@@ -140,7 +157,7 @@ def main(words: Sequence[str] | None = None, say: Callable[..., None] = print) -
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("ways", nargs="*", default=["live", "batch", "rejudge", "ray"])
+    parser.add_argument("ways", nargs="*", default=["live", "batch", "rejudge", "arena", "audit", "ray"])
     options = parser.parse_args(words)
     rng = random.Random(options.seed)
     with tempfile.TemporaryDirectory(prefix="kills-") as folder:
