@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from attunebench.analyses.base import value_of
 from attunebench.analyses.table import (
     Analysis,
     Cell,
@@ -23,7 +24,7 @@ from attunebench.analyses.table import (
     table,
     words,
 )
-from attunebench.analyses.verdicts import listed, number, with_interval
+from attunebench.analyses.verdicts import listed, with_interval
 from attunebench.arena.cells import excludes, sampled_cells
 from attunebench.arena.contests import Contests, Rated, best_first, rate
 from attunebench.arena.folder import Arena
@@ -109,17 +110,17 @@ class Standings:
         """The places of single persons, the best first."""
         return [at for at in best_first(one.value) if one.authors[at] not in self.rated.authors]
 
-    def band(self) -> dict[str, float]:
-        """Lines of a chart: the rating of all people together, and that of the best person of several."""
+    def band(self) -> dict[str, Cell]:
+        """The rating of all people together, and that of the best person of several."""
         human, one = [at for at, kind in enumerate(self.group.table.kinds) if kind == "human"], self.persons
         if len(human) != 1 or np.isnan(self.rated.value[human[0]]):
             return {}
-        band = {"people": float(self.rated.value[human[0]])}
+        band = {"people": self.rated.cells()[human[0]]}
         if one is not None:
             single = self._single(one)
             # A person with too few units only where all have too few.
             best = next((at for at in single if one.units[at] >= one.settings.small), single[0])
-            band[f"best person ({one.authors[best]})"] = float(one.value[best])
+            band[f"best person ({one.authors[best]})"] = one.cells()[best]
         return band
 
     def _forest(
@@ -140,7 +141,8 @@ class Standings:
 
     def overall(self) -> Table:
         """The forest of all authors."""
-        kinds, band = words("kind", self.group.table.kinds, meaning="Who wrote the replies."), self.band()
+        kinds = words("kind", self.group.table.kinds, meaning="Who wrote the replies.")
+        band = {name: value_of(cell) for name, cell in self.band().items()}
         lines = {
             "lines": band,
             "roles": _roles(self.group),
@@ -172,11 +174,12 @@ class Standings:
             units = rated.units[[one, other]].min(keepdims=True)
             gap, drawn = (of[..., [one]] - of[..., [other]] for of in (rated.value, rated.samples))
             (ahead,) = sampled_cells(gap, drawn, units, units, rated.settings)
-            text += f" The difference from {rated.authors[other]}, {with_interval(ahead, 0)} points, "
-            few = f"is from too few {self.group.table.unit_names[1]} for a claim."
-            text += few if ahead.small else "is significant." if excludes(ahead) else "is not significant."
-        for name, value in self.band().items():
-            text += f" {'Replies of people' if name == 'people' else name.capitalize()}: {number(value, 0)}."
+            text += f" The difference from {rated.authors[other]} is {with_interval(ahead, 0)} points, "
+            few = f"too few {self.group.table.unit_names[1]} for a claim."
+            text += few if ahead.small else "significant." if excludes(ahead) else "not significant."
+        for name, cell in self.band().items():
+            what = "Replies of people" if name == "people" else name.capitalize()
+            text += f" {what}: {with_interval(cell, 0)} (n = {cell.n})."
         return text
 
 
