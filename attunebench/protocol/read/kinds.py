@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -31,6 +32,7 @@ from attunebench.protocol.read.traits import trait_answer
 from attunebench.protocol.schemas import BINARY_MAPS, FOLLOW_UP, FOUR_BRANCH, JUDGE_MAP, Q1, Q2, Q3, WIDE, mood_key
 
 T = TypeVar("T")
+_REASON = re.compile(r"[,;:.(—–]|\s-\s|\sbecause\s")
 
 NOTHING = frozenset({"none", "n/a", "na", "nothing", "not applicable"})
 """A follow-up of such words alone says that nothing felt off."""
@@ -268,8 +270,10 @@ def verdict(reading: Reading) -> dict[str, Any]:
     return {
         **remarks(givens, ("evidence", "rationale")),
         "dimensions": reading.settle_map(inside_or_flat(givens, "dimensions"), namer, lambda _, raw: values.side(raw)),
+        # A reason may follow the name.
         "decided_by": reading.one(
-            fields(givens, "decided_by"), lambda raw: namer.find(raw) if isinstance(raw, str) else None
+            fields(givens, "decided_by"),
+            lambda raw: namer.find(_REASON.split(raw, 1)[0]) if isinstance(raw, str) else None,
         ),
         "preference": reading.one(fields(givens, "preference"), values.preference),
     }

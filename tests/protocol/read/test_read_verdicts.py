@@ -54,6 +54,20 @@ def test_a_verdict_is_read_however_it_is_dressed(text: str) -> None:
     assert COMPLETE == answer.values
 
 
+@pytest.mark.parametrize(
+    ("said", "dimension"),
+    [
+        ("Attunement, because it takes up the exam", "attunement"),
+        ("human-alignment (a person is here)", "human_alignment"),
+        ("task following - it stays in its role", "task_following"),
+        ("attunement and resonance", None),
+        ("the attunement", None),
+    ],
+)
+def test_a_reason_may_follow_the_dimension_that_decided(said: str, dimension: str | None) -> None:
+    assert dimension == read(json.dumps({**COMPLETE, "decided_by": said})).values["decided_by"]
+
+
 @pytest.mark.parametrize("kept", [("evidence",), ("rationale",), ()])
 def test_a_verdict_without_quote_or_reasons_lacks_nothing(kept: tuple[str, ...]) -> None:
     answer = read(json.dumps({**VERDICT, **{name: TOLD[name] for name in kept}}))
