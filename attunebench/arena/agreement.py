@@ -19,8 +19,8 @@ from attunebench.arena.cells import excludes
 from attunebench.arena.coefficients import Agreeing, Row, bounds, share_of
 from attunebench.arena.folder import Arena
 from attunebench.arena.sampling import ArenaSettings
-from attunebench.arena.table import JUDGES, PEOPLE, VerdictTable
-from attunebench.arena.voices import Majority, Voices, answers_of
+from attunebench.arena.table import JUDGES, PEOPLE, Majority, VerdictTable, answers_of
+from attunebench.arena.voices import Voices
 from attunebench.statistics.agreement import Scale, krippendorff_alpha
 from attunebench.statistics.bootstrap import Floats, Labels
 

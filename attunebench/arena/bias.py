@@ -34,8 +34,7 @@ from attunebench.arena.folder import Arena
 from attunebench.arena.objects import family_of
 from attunebench.arena.sampling import ArenaSettings, Draws, intervals_text
 from attunebench.arena.slopes import Slopes, Traits
-from attunebench.arena.table import PEOPLE, VerdictTable
-from attunebench.arena.voices import Majority
+from attunebench.arena.table import PEOPLE, Majority, VerdictTable, answers_of
 from attunebench.statistics.bootstrap import Floats, Labels
 
 _CANNOT = (
@@ -248,8 +247,7 @@ class Swaying:
     def warmth(self) -> Table:
         """How often the reply with more stock warmth wins where people are undecided, and where they are not."""
         people, size = self.table.of_people().merged(), len(self.table.pairs)
-        votes = [np.bincount(people.pair[people.winner == one], minlength=size) for one in (-1, 0, 1)]
-        most = Majority.of(np.column_stack(votes).astype(np.float64))
+        most = Majority.of(answers_of(people.pair, people.winner, size))
         several, ambiguous = most.raters > 1, most.share < self.settings.ambiguous
         kinds = np.column_stack([several & ambiguous, several & ~ambiguous])
         return table(

@@ -1,6 +1,6 @@
 """The demonstration of the arena: the bundled conversations, the replies in them and of baselines, and built-in judges.
 
-Offline, by the same code as a real arena. Its notice, which says that this is no finding, is shown with its numbers.
+Offline, by the same code as a real arena. A notice beside its numbers marks them as a demonstration.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,13 +156,35 @@ def _mean(values: Floats, group: Labels, n: int) -> Floats:
     return ratio(np.bincount(group, np.where(known, values, 0.0), minlength=n), np.bincount(group[known], minlength=n))
 
 
+def answers_of(pair: Labels, winner: Floats, pairs: int) -> Floats:
+    """How many answer right, the same, left of each pair: (pairs, 3)."""
+    place = pair * 3 + (winner + 1).astype(np.intp)
+    return np.bincount(place, minlength=pairs * 3).reshape(pairs, 3).astype(np.float64)
+
+
+class Majority(NamedTuple):
+    """What raters of a pair say together, an entry for each pair: the most frequent answer as `winner` (+1 left, −1
+    right, 0 where that is "the same" or none is in front, NaN where nobody answered); `share` of the raters who gave
+    it; how many raters answered, and how many of them named a better reply (`votes`)."""
+
+    winner: Floats
+    share: Floats
+    raters: Floats
+    votes: Floats
+
+    @classmethod
+    def of(cls, answers: Floats) -> Majority:
+        """Of numbers of answers as in `answers_of`."""
+        most, raters = answers.max(axis=1), answers.sum(axis=1)
+        ahead = (answers == most[:, None]).sum(axis=1) == 1
+        winner = np.where(ahead, answers.argmax(axis=1) - 1.0, 0.0)
+        return cls(np.where(raters > 0, winner, np.nan), ratio(most, raters), raters, raters - answers[:, 1])
+
+
 def _majority(values: Floats, group: Labels, n: int) -> Floats:
-    """The sign that most values of each group have, 0 where two are as frequent; NaN without any."""
-    signs = np.array([-1.0, 0.0, 1.0])
-    votes = np.stack([np.bincount(group[np.sign(values) == sign], minlength=n) for sign in signs])
-    most = votes == votes.max(axis=0)
-    winner = np.where(most.sum(axis=0) == 1, signs[most.argmax(axis=0)], 0.0)
-    return np.asarray(np.where(votes.sum(axis=0) > 0, winner, np.nan))
+    """The sign that most values of each group have, as in `Majority`."""
+    known = ~np.isnan(values)
+    return Majority.of(answers_of(group[known], np.sign(values[known]), n)).winner
 
 
 def table_of(arena: Arena) -> VerdictTable:
@@ -175,7 +198,6 @@ def table_of(arena: Arena) -> VerdictTable:
         for author in (pair.left, pair.right):
             kinds.setdefault(author, "model")
     raters = {one.rater: one.rater_kind == "judge" for one in verdicts}
-    reserved = {name: f"judge {name}" for name in (PEOPLE, JUDGES) if raters.get(name)}
     conversations = [(one.conversation, "" if one.conversation else one.id) for one in arena.histories.values()]
     reserved = {name: f"judge {name}" for name in (PEOPLE, JUDGES) if raters.get(name)}
     of = [arena.pairs[one.pair] for one in verdicts]

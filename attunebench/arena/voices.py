@@ -8,41 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attunebench.arena.sampling import ArenaSettings, rater_groups
-from attunebench.arena.table import PEOPLE, VerdictTable
-from attunebench.statistics.bootstrap import Floats, Labels, ratio
+from attunebench.arena.table import PEOPLE, Majority, VerdictTable, answers_of
+from attunebench.statistics.bootstrap import Floats, Labels
 
 Where = tuple[tuple[str, str], ...]
-
-
-def answers_of(pair: Labels, winner: Floats, pairs: int) -> Floats:
-    """How many answer right, the same, left of each pair: (pairs, 3)."""
-    place = pair * 3 + (winner + 1).astype(np.intp)
-    return np.bincount(place, minlength=pairs * 3).reshape(pairs, 3).astype(np.float64)
-
-
-class Majority(NamedTuple):
-    """What raters of a pair say together, an entry for each pair: the most frequent answer as `winner` (+1 left, −1
-    right, 0 where that is "the same" or none is in front, NaN where nobody answered); `share` of the raters who gave
-    it; how many raters answered, and how many of them named a better reply (`votes`)."""
-
-    winner: Floats
-    share: Floats
-    raters: Floats
-    votes: Floats
-
-    @classmethod
-    def of(cls, answers: Floats) -> Majority:
-        """Of numbers of answers as in `answers_of`."""
-        most, raters = answers.max(axis=1), answers.sum(axis=1)
-        ahead = (answers == most[:, None]).sum(axis=1) == 1
-        winner = np.where(ahead, answers.argmax(axis=1) - 1.0, 0.0)
-        return cls(np.where(raters > 0, winner, np.nan), ratio(most, raters), raters, raters - answers[:, 1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,16 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from attunebench.cli.arena.asking import MEANS, REACHED, do_work, judges_of, means_of, show_work, verdicts_on
+from attunebench.cli.arena.asking import (
+    MEANS,
+    REACHED,
+    VERDICTS_AGAIN,
+    do_work,
+    judges_of,
+    means_of,
+    show_work,
+    verdicts_on,
+)
 from attunebench.cli.arguments import (
     CodebookOption,
     DryRunOption,
@@ -34,8 +43,7 @@ _VALUES = options_of(
     without=("price_in", "price_out", "panas_strategy", "shard"),
     help={
         "limit": "Only the first N conversations: a fair sample. The pairwise task takes 6 calls a turn, rating 3.",
-        "replace": "Request verdicts again that were made with other settings.",
-        "retry_unanswered": "Request verdicts again that stayed incomplete after all re-prompts.",
+        **VERDICTS_AGAIN,
     },
 )
 

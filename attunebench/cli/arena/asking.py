@@ -37,14 +37,14 @@ _REPLIES = options_of(
         "retry_unanswered": "Request missing replies again.",
     },
 )
+VERDICTS_AGAIN = {
+    "replace": "Request verdicts again that were made with other settings.",
+    "retry_unanswered": "Request verdicts again that stayed incomplete after all re-prompts.",
+}
 _VERDICTS = options_of(
     RunSettings,
     without=(*_OF_THE_BENCHMARK, "price_in", "price_out"),
-    help={
-        **_HISTORIES,
-        "replace": "Request verdicts again that were made with other settings.",
-        "retry_unanswered": "Request verdicts again that stayed incomplete after all re-prompts.",
-    },
+    help={**_HISTORIES, **VERDICTS_AGAIN},
 )
 REACHED = options_of(
     ModelSettings,
